@@ -191,7 +191,7 @@ GROUPS = (
     ),
     _checks(
         "checks of stability",
-        "odernn_stability odernn_contraction burrage_butcher",
+        "odernn_stability odernn_contraction burrage_butcher qunn_conditions",
         "test_claims_odernn_stability mutation/test_checks_in_floats",
     ),
     _checks(

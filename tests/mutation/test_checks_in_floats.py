@@ -12,7 +12,7 @@ import pytest
 
 from verification.cases import layer_blocks
 from verification.claim import Case
-from verification.claims.odernn import burrage_butcher, odernn_stability
+from verification.claims.odernn import odernn_stability, qunn_conditions
 from verification.claims.unicornn import hamiltonian, structure
 from verification.measure.exact_network import Shape, small_network
 
@@ -184,7 +184,7 @@ def test_two_states_of_a_gated_method_move_as_floats_do(gate: str, place: tuple[
 def test_a_residual_layer_stretches_by_its_largest_singular_value(beta: str, x: str) -> None:
     r = float(Q(beta)) * float(Q(x)) ** 2
     matrix = np.array([[1, r], [r, 1]])
-    violated, numbers = opinions(burrage_butcher.residual_case(), beta=beta, x=x)
+    violated, numbers = opinions(qunn_conditions.residual_case(), beta=beta, x=x)
     assert violated == [True, True]
     start, end, growth = np.array(numbers[0][:2]), np.array(numbers[0][2:4]), numbers[0][4]
     assert end == pytest.approx(matrix @ start)
@@ -201,6 +201,41 @@ def test_the_diagonal_of_a_chain_is_that_of_its_matrix(form: str, depth: int) ->
         A[1:, 0] -= 1
         b[0], b[-1] = -1, 1
     M = np.diag(b) @ A + A.T @ np.diag(b) - np.outer(b, b)
-    violated, numbers = opinions(burrage_butcher.chain_case(form, depth))
+    violated, numbers = opinions(qunn_conditions.chain_case(form, depth))
     assert violated == [bool(np.linalg.eigvalsh(M).min() < -1e-12)] * 2
     assert numbers[1] == np.diag(M).tolist()
+
+
+@pytest.mark.parametrize("own", [Q(0), Q(1, 3), Q(1, 2), Q(2)])
+@pytest.mark.parametrize(
+    ("B", "G"),
+    [([[2]], [[3]]), ([[1, 2], [0, -3]], [[2, 1], [1, 2]]), ([[1, 2, 0], [0, 0, 1], [4, 1, 1]], np.diag([1, 2, 5]))],
+)
+def test_a_block_of_m_on_the_diagonal_is_that_of_its_layer(own: Q, B: list[list[int]], G: Any) -> None:
+    """A_ii = own B_i: M_ii = (2 own − 1) BᵀGB, its inertia and its entries."""
+    weights, metric = np.array(B), np.array(G)
+    M = (2 * float(own) - 1) * weights.T @ metric @ weights
+    values = np.linalg.eigvalsh(M)
+    flat = {name: " ".join(map(str, table.flatten())) for name, table in (("B", weights), ("G", metric))}
+    violated, (inertia, entries) = opinions(qunn_conditions.one_after_another_case(own), D=len(B), **flat)
+    assert violated == [bool(values.min() < -1e-9)] * 2
+    assert inertia == [(values > 1e-9).sum(), (values < -1e-9).sum(), (abs(values) <= 1e-9).sum()]
+    assert entries == pytest.approx(M.flatten().tolist())
+
+
+@pytest.mark.parametrize(
+    ("B", "G", "failing"),
+    [
+        ("1 0 0 1", "1 0 0 -1", "G > 0"),
+        ("1 0 0 1", "-1 0 0 -1", "G > 0"),
+        ("1 0 0 1", "1 1 1 1", "G > 0"),
+        ("0 0 0 0", "1 0 0 1", "B_i ≠ 0"),
+        ("0 0 0 5", "1 0 0 1", ""),
+    ],
+)
+def test_a_layer_needs_a_norm_and_a_weight(B: str, G: str, failing: str) -> None:
+    check = qunn_conditions.one_after_another_case().check
+    assert check is not None
+    premises = check({"D": "2", "B": B, "G": G}).premises
+    assert [premise.text for premise in premises if not premise.holds] == [failing] * bool(failing)
+    assert premises[1].margin == f"largest entry {max(abs(int(x)) for x in B.split())}"

@@ -15,6 +15,7 @@ import pytest
 
 from odernn import tableaus
 from odernn.properties.algebraic_stability import algebraic_stability, burrage_butcher
+from odernn.properties.matrix_coefficients.block_tableau import BlockTableau
 from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages
 from tests.tiers import spread, without
@@ -36,6 +37,7 @@ from verification.claim import Claim
 from verification.claims.odernn import burrage_butcher as tensors
 from verification.claims.odernn import odernn_contraction as contraction
 from verification.claims.odernn import odernn_stability as stability
+from verification.claims.odernn import qunn_conditions
 from verification.domains import BUDGETS
 from verification.parameters import RefusedError
 from verification.registry import Registry
@@ -43,7 +45,7 @@ from verification.verdict import doubt_about
 from verification.witness.check import check
 from verification.witness.file import from_json
 
-FAMILIES = (stability, contraction, tensors)
+FAMILIES = (stability, contraction, tensors, qunn_conditions)
 CLAIMS = {claim.id: claim for family in FAMILIES for claim in family.CLAIMS}
 SMOKE = BUDGETS["smoke"]
 REFUTED, PROVED, NOT_REFUTED = "refuted", "proved", "not-refuted"
@@ -96,6 +98,7 @@ EXPECTED = {
         "II: B_i ≥ 0": REFUTED,
     },
     "ode-Q3": {
+        "conditions I and II: M ≥ 0, every B_i ≥ 0": PROVED,
         "condition I: M ≥ 0 for some G > 0": REFUTED,
         "condition I: M ≥ 0": REFUTED,
         "‖W z‖ ≤ ‖z‖": REFUTED,
@@ -125,7 +128,7 @@ def judgements():
 def test_every_question_is_registered_and_pinned():
     ids = {each.claim.id for each in Registry()}
     assert set(CLAIMS) <= ids and set(EXPECTED) == set(CLAIMS)
-    assert len(CLAIMS) == 14 and len(CASES) == 91
+    assert len(CLAIMS) == 14 and len(CASES) == 93
 
 
 @pytest.mark.parametrize(("name", "domain", "quantity"), CASES)
@@ -564,7 +567,9 @@ FALSEHOODS = {
     "f = +Kᵀσ": contraction.gradient_field_case(2, 1),
     "without condition I, searched": contraction.worst_case("lobatto iiia 2", reading=ANY),
     "without condition I, explicit": contraction.worst_case("heun 3", reading=ANY),
-    "an explicit layer": tensors.one_after_another_case(),
+    "layers as blocks that do not enter themselves, plain": qunn_conditions.blocks_case("plain", Fraction(0)),
+    "layers as blocks that enter themselves by a quarter": qunn_conditions.blocks_case("ResNet", Fraction(1, 4)),
+    "an explicit layer": qunn_conditions.one_after_another_case(),
     "outward Gauss": stability.searched("p", "p", ContractionReading(sign=1), stability.outward("implicit euler")),
     "two outward stages": piece_case("p", 1, off=0),
     "G = I for P = diag(1, p)": stability.searched("p", "p", ContractionReading(), stability.midpoints()),
@@ -602,6 +607,36 @@ def test_both_typings_of_the_balance_have_the_same_difference_of_its_sides(balan
     assert all(x == 0 for x in values) is is_true
 
 
+@pytest.mark.parametrize("form", ["plain", "ResNet"])
+@pytest.mark.parametrize("change", ["below the diagonal", "the last weight"])
+def test_a_table_that_computes_something_else_is_seen(form, change, monkeypatch):
+    """A stage that takes half of one before it, a weight that leaves the last stage out."""
+    made = qunn_conditions._coefficients
+
+    def other(*arguments):
+        A, B = made(*arguments)
+        if change == "the last weight":
+            B[-1] = [[0 * x for x in row] for row in B[-1]]
+        else:
+            A[-1][0] = [[x / 2 for x in row] for row in A[-1][0]]
+        return A, B
+
+    monkeypatch.setattr(qunn_conditions, "_coefficients", other)
+    check = qunn_conditions.blocks_case(form).check({"d": "1", "N": "2"})
+    assert [opinion.violated for opinion in check.opinions] == [True, False]
+    assert "is not the layers" in check.opinions[0].text
+
+
+@pytest.mark.parametrize("form", ["plain", "ResNet"])
+@pytest.mark.parametrize("own", [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(1)])
+def test_both_back_ends_have_one_tensor_for_the_layers_of_a_qunn(form, own):
+    tensor, _ = qunn_conditions._typed_tensor(form, 3, own)
+    A, B = qunn_conditions._coefficients(form, 3, own)
+    assert [list(map(str, row)) for row in tensor] == [
+        list(map(str, row)) for row in BlockTableau(A, B).burrage_butcher()
+    ]
+
+
 def test_an_identity_with_a_wrong_factor_proves_nothing():
     wrong = implied_case("p", "p", (Balance(1, 1, "scalar", work=1),), "nothing")
     assert judged(wrong).verdict == NOT_REFUTED
@@ -617,7 +652,7 @@ TRUTHS = {
     "two tables, P = I": stability.searched("p", "p", EVERY, stability.alternating(2, most=1)),
     "a diagonal B": pointwise_case("p", -1, off=0),
     "two diagonal B_i": piece_case("p", -1, off=0),
-    "an implicit layer": tensors.one_after_another_case(Fraction(1, 2)),
+    "an implicit layer": qunn_conditions.one_after_another_case(Fraction(1, 2)),
     "constant gate": stability.gated_case("1"),
     "f(y) = −y³": stability.single_case(0),
     "Radau IA 2": contraction.worst_case("radau ia 2"),

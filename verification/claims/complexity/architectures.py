@@ -439,7 +439,7 @@ CLAIMS = (
         id="cplx-4.5",
         source=_place("Sec. 4.5, Fig. 2(b) right"),
         statement="for every k ≥ 2, s of the stack of two layers, (1), is 1; with skips over k steps between the "
-        "layers it is 1 in one direction, (2), and k/2 in the other, (3); in (4), reconstructed, k",
+        "layers it is 1 in one direction, (2), and k/2 in the other, (3); also tried: (4), reconstructed, k",
         semantics="comb",
         cases=(
             value_case("(1)", _skips(1, lambda _: Fraction(1))[:1]),

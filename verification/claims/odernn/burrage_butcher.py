@@ -1,6 +1,6 @@
-# Claims: ode-eq5 · thm-E · thm-1-expl · ode-T1-expl · ode-Q3
+# Claims: ode-eq5 · thm-E · thm-1-expl · ode-T1-expl
 """The Burrage–Butcher tensor of a step with matrix coefficients: what (5) gives with and without transposes, and
-whether the realisations of LSTM, GRU, URNN, CW-RNN and QUNN, all of them explicit, satisfy the conditions of Theorem 1.
+whether the realisations of LSTM, GRU, URNN and CW-RNN, all of them explicit, satisfy the conditions of Theorem 1.
 The formula of (5) is lost; "M without transposes" is one guess at it.
 """
 
@@ -12,25 +12,20 @@ from fractions import Fraction
 from typing import Any
 
 import torch
-from flint import Ordering, fmpq, fmpq_mat, fmpq_mpoly_ctx
+from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
 from odernn import tableaus
 from odernn.cells.odernn import realisations
 from odernn.cells.odernn.tableau import MatrixTableau
-from odernn.cells.qunn import QUNN
-from odernn.exact.definiteness import inertia, semidefiniteness
+from odernn.exact.definiteness import semidefiniteness
 from odernn.published.sources import Source
 from odernn.tableaus.methods import in_stages
 from odernn.tableaus.tableau import ButcherTableau
-from verification.cases.decision import at, decided
 from verification.cases.energy_balance import Balance
-from verification.certify import contraction_check
-from verification.certify.second import pointwise_step as second_forms
-from verification.certify.typed_step import ContractionReading
-from verification.claim import Attempt, Case, Check, Claim, ClaimError, Decided, Opinion, Parameters, Premise
+from verification.claim import Attempt, Case, Check, Claim, ClaimError, Opinion, Parameters, Premise
 from verification.domains import Budget
-from verification.exact_text import number, numbers
-from verification.kinds import SYMMETRIC, Choice, Constant, Integer, Matrix, Rational, in_blocks, in_rows
+from verification.exact_text import number
+from verification.kinds import Choice, Integer, Rational
 from verification.parameters import Parameter, Rule, declared, rationals
 
 # --- the constructions of Claims 1-4: M_ii = −B_iᵀ G B_i where A_ii = 0
@@ -236,172 +231,6 @@ def explicit_case(size: int, coefficient: int = -1) -> Case:
     return Case(f"D = {size}", "M_ii + B_iᵀ G B_i", ask, parameters.guards(check))
 
 
-# --- QUNN
-
-
-def one_after_another_case(own: Fraction = Fraction(0)) -> Case:
-    """Layers one after another: is M ≥ 0 for some G > 0? A_ii = 0, so that M_ii = −B_iᵀ G B_i, and some B_i ≠ 0, or the
-    step does nothing. One block of M decides it. Stages that read ``own``·B_i k_i of themselves are implicit.
-    """
-
-    def ask(_: Budget, __: int) -> Attempt:
-        places = [{"D": str(D), "B": _unit_text(D), "G": _unit_text(D)} for D in (1, 2, 3)]
-        violating = [place for place in places if check(place).opinions[0].violated]
-        text = f"{len(violating)} of {len(places)} have a block of M that is not ≥ 0"
-        return Attempt(text, len(places), found=text, claimed="none", candidates=tuple(violating))
-
-    def check(parameters: Parameters) -> Check:
-        D = int(number(parameters, "D"))
-        flat = {name: numbers(parameters, name) for name in ("B", "G")}
-        B, G = (fmpq_mat(D, D, [fmpq(x.numerator, x.denominator) for x in flat[name]]) for name in ("B", "G"))
-        block = B.transpose() * G * B * fmpq((2 * own - 1).numerator, (2 * own - 1).denominator)
-        weights, metric = ([values[r * D : (r + 1) * D] for r in range(D)] for values in flat.values())
-        again = [
-            [
-                sum(
-                    (
-                        weights[k][r] * metric[k][l] * own * weights[l][c]
-                        + own * weights[k][r] * metric[k][l] * weights[l][c]
-                        - weights[k][r] * metric[k][l] * weights[l][c]
-                        for k in range(D)
-                        for l in range(D)
-                    ),
-                    Fraction(0),
-                )
-                for c in range(D)
-            ]
-            for r in range(D)
-        ]
-        signs = inertia(G.tolist())
-        minors = [second_forms.determinant([row[:k] for row in metric[:k]]) for k in range(1, D + 1)]
-        shown = "; ".join(", ".join(map(str, row)) for row in again)
-        return Check(
-            opinions=(
-                Opinion("flint", inertia(block.tolist()).negative > 0, f"inertia of M_ii {inertia(block.tolist())}"),
-                Opinion("fractions", not second_forms.is_semidefinite(again), f"M_ii = [{shown}], by its minors"),
-            ),
-            premises=(
-                Premise("G > 0", f"inertia {signs}", signs.positive == D and all(minor > 0 for minor in minors)),
-                Premise("B_i ≠ 0", f"largest entry {max(map(abs, flat['B']))}", any(flat["B"])),
-            ),
-            words=f"A_ii = {own} B_i, B_i = ({parameters['B']}), G = ({parameters['G']}): M_ii = [{shown}]; at "
-            "A_ii = 0 M_ii = −B_iᵀ G B_i is no better for any other B_i ≠ 0 and G > 0 (thm-1-expl)",
-        )
-
-    parameters = declared(
-        Parameter("D", Integer(1, 3)),
-        Parameter("B", Matrix("D", "D")),
-        Parameter("G", Matrix("D", "D", structure=SYMMETRIC)),
-    )
-    return Case("layers one after another", "condition I: M ≥ 0 for some G > 0", ask, parameters.guards(check))
-
-
-def _unit_text(D: int) -> str:
-    return " ".join(str(int(r == c)) for r in range(D) for c in range(D))
-
-
-def chain_case(form: str, depth: int) -> Case:
-    """The layers z_i = σ(W_i z_{i−1}) as stages: M for G = I, on one component.
-
-    ResNet form: k_i = σ(W_i Y_i) − Y_i, A_ij = B_i = 1 for j < i. Plain form: k_0 = y, k_i = σ(W_i k_{i−1}), y₊ = k_N.
-    α, β and the data are in W_i, no coefficient holds them.
-    """
-    if form == "ResNet":
-        S = depth
-        a = [[int(j < i) for j in range(S)] for i in range(S)]
-        b = [1] * S
-    else:
-        S = depth + 1
-        a = [[int(j == i - 1) - int(j == 0 and i > 0) for j in range(S)] for i in range(S)]
-        b = [-1] + [0] * (depth - 1) + [1]
-    flat = " ".join(str(x) for row in a for x in row)
-    parameters = {"D": "1", "S": str(S), "eta": "1", "a": flat, "b": " ".join(map(str, b)), "N": " ".join(["0"] * S)}
-
-    def ask(_: Budget, __: int) -> Attempt:
-        text = f"explicit chain of {S} stages"
-        bad = check(parameters).opinions[0].violated
-        return Attempt(text, 1, found="M ≱ 0" if bad else "M ≥ 0", claimed="M ≥ 0", candidates=(parameters,) * bad)
-
-    def check(given: Parameters) -> Check:
-        contraction = contraction_check.check(given, ContractionReading(sign=0))
-        tensor = next(p for p in contraction.premises if p.text.startswith("M"))
-        diagonal = [-(Fraction(weight) ** 2) for weight in given["b"].split()]  # 2 b_i a_ii − b_i², a_ii = 0
-        return Check(
-            opinions=(
-                Opinion("flint", not tensor.holds, str(tensor.margin)),
-                Opinion("fractions", min(diagonal) < 0, f"diagonal of M: {', '.join(map(str, diagonal))}"),
-            ),
-            words=f"{form} form, N = {depth}, any α, β and data: diagonal of M = ({', '.join(map(str, diagonal))})",
-        )
-
-    tables = {"a": in_rows("S"), "b": in_rows("S"), "N": in_blocks("D")}
-    chain = declared(*(Parameter(name, Constant(text), layout=tables.get(name)) for name, text in parameters.items()))
-    return Case(f"{form} form, N = {depth}", "condition I: M ≥ 0", ask, chain.guards(check))
-
-
-def _pair(values: tuple[Fraction, Fraction]) -> str:
-    return f"({values[0]}, {values[1]})"
-
-
-def residual_case() -> Case:
-    """One linear layer z ↦ z + β R ⊗ P z, d = 1, T = 1, P the exchange of two clock states: is it non-expansive?"""
-
-    def ask(_: Budget, __: int) -> Attempt:
-        named = [{"beta": b, "x": x} for x in ("1", "2") for b in ("1", "-1", "1/2", "1/100")]
-        violating = [p for p in named if check(p).opinions[0].violated]
-        text = f"{len(violating)} of {len(named)} choices of β and data expand"
-        return Attempt(text, len(named), found=text, claimed="none", candidates=tuple(violating[:2]))
-
-    def check(parameters: Parameters) -> Check:
-        beta, x = number(parameters, "beta"), number(parameters, "x")
-        r = beta * x * x
-        z = (Fraction(1), Fraction(1) if r > 0 else Fraction(-1))
-        after = (1 + r * z[1], z[1] + r)
-        growth = (after[0] ** 2 + after[1] ** 2) / 2
-        exact = fmpq(beta.numerator, beta.denominator) * fmpq(x.numerator, x.denominator) ** 2
-        largest = 1 + abs(exact)  # the eigenvalues of [[1, r], [r, 1]] are 1 ± r
-        return Check(
-            opinions=(
-                Opinion("fractions", growth > 1, f"{_pair(z)} to {_pair(after)}: ‖z‖² times {growth}"),
-                Opinion("flint", bool(largest > 1), f"largest singular value 1 + |r| = {largest}"),
-            ),
-            words=f"α = 1, β = {beta}, x_l = x_(l−1) = {x}, σ = id: ‖W‖ = {largest}",
-        )
-
-    parameters = declared(*rationals("beta", "x", nonzero=True))
-    return Case("ResNet form, α = 1, one layer", "‖W z‖ ≤ ‖z‖", ask, parameters.guards(check))
-
-
-def bounded_case() -> Case:
-    """α_i = β_i = 1/2, |x| ≤ 1: ``QUNN.non_expansion``, |α| + |β||x||x'| ≤ 1 in exact arithmetic."""
-
-    def first(parameters: Parameters) -> Decided:
-        depth = int(parameters["layers"])
-        network = QUNN(2, block_length=depth + 1, depth=depth, dtype=torch.float64)
-        with torch.no_grad():
-            for parameter in network.parameters():
-                parameter.fill_(0.5)
-        (guarantee,) = network.non_expansion(1.0)
-        return Decided(not (guarantee.holds and guarantee.exact), guarantee.because)
-
-    def second(parameters: Parameters) -> Decided:
-        """W = α I + β r P, P the exchange of two clock states: α ± β r with r = x_l x_(l−1) in [−1, 1], at its ends."""
-        half = Fraction(1, 2)
-        largest = max(abs(half + sign * half * r) for sign in (1, -1) for r in (Fraction(1), Fraction(-1)))
-        return Decided(largest > 1, f"largest eigenvalue {largest} in each of {parameters['layers']} layers")
-
-    return decided(
-        "α_i = β_i = 1/2, |x_l| ≤ 1",
-        "every layer is non-expansive",
-        at(*({"layers": depth} for depth in ("1", "2", "4", "8"))),
-        first,
-        second,
-        box="α = β = 1/2, N = 1, 2, 4, 8: not by Theorem 1, but by ‖W_i‖ ≤ |α| + |β| s",
-        claimed="non-expansive",
-        names=("QUNN", "fractions"),
-    )
-
-
 CLAIMS = (
     Claim(
         id="ode-eq5",
@@ -450,21 +279,6 @@ CLAIMS = (
         cases=(
             *(condition_case(name, "I") for name in TYPED_AGAIN),
             *(condition_case(name, "II") for name in TYPED_AGAIN),
-        ),
-        dominated_by="thm-1-expl",
-    ),
-    Claim(
-        id="ode-Q3",
-        source=Source("odernn", "Sec. 3.2"),
-        statement="QUNN: some choice of the parameters of (32) and (35) satisfies conditions I "
-        "and II of Theorem 1; asked of all networks whose layers follow one another, the parameters in the "
-        "weights; also tried: two reconstructed tables, and layers that are non-expansive by other means",
-        semantics="real",
-        cases=(
-            one_after_another_case(),
-            *(chain_case(form, depth) for form in ("ResNet", "plain") for depth in (1, 2, 4)),
-            residual_case(),
-            bounded_case(),
         ),
         dominated_by="thm-1-expl",
     ),
