@@ -371,6 +371,21 @@ def test_both_engines_and_autograd_agree_on_a_moving_network(layer: int) -> None
         assert float(norms[0].mid()) == pytest.approx(float(norms[1].a.mid), rel=1e-12)
 
 
+@pytest.mark.parametrize(("alpha", "w", "are_states_known"), [("1/2", -(10**200), True), (str(10**100), 1, False)])
+def test_of_a_chain_whose_numbers_are_too_large_the_second_engine_knows_nothing(
+    alpha: str, w: int, are_states_known: bool
+) -> None:
+    """Products of slopes that may be 0 or 1 at w = −10²⁰⁰, and states at h²α > 4: such integers filled 4 GB."""
+    large = {"alpha": alpha, "N": "200", "w": f"{w} 0", "u": "1", "target": "1"}
+    with iv.workprec(128):
+        chain = Adjoints(intervals_at({**TYPED, **large}, LISTS))
+        found = [chain.gradient(1, "b"), chain.last_gradient(1, "b"), chain.contribution(1, "w", 1)]
+        found.append(chain.jacobian_norm(1, 1))
+        peaks = [chain.peak(chain.rows, 1), chain.peak(chain.momenta, 2)]
+    assert all(each.a == 0 and each.b == iv.inf for each in found)
+    assert all((peak.b < iv.inf) is are_states_known for peak in peaks)
+
+
 def test_the_ascent_measures_what_autograd_measures_and_reaches_the_known_optimum() -> None:
     free = ascent.starts(8, 2, 6, alpha=0.5, dt=2 / 3, seed=1)
     rows = {name: torch.tensor([floats(TYPED[name])], dtype=torch.float64) for name in ("w", "V", "b", "u")}

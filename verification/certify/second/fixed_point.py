@@ -2,13 +2,14 @@
 
 +, − and × of two such numbers are a few operations on integers, many times as quick as those on intervals of two
 floating ends. P is the precision in force, ``precision(bits)``; an absolute one, so that a product of many small
-numbers needs it large. What is exactly 0 stays exactly 0. Nothing is assumed of a library's exp or tanh: tanh is its
-series here. Imports ``intervals`` alone, in which results leave.
+numbers needs it large. What is exactly 0 stays exactly 0. Integers grow with what they stand for, so a product beyond
+2^``LARGEST`` raises TooLargeError; ``or_nothing`` makes the whole line of it. Nothing is assumed of a library's exp or
+tanh: tanh is its series here. Imports ``intervals`` alone, in which results leave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from math import isqrt
@@ -18,7 +19,14 @@ from verification.certify.second.intervals import iv
 
 LEAST_BITS = 96
 """Below, tanh has no room for its guard bits."""
+LARGEST = 8192
+"""Bits before the point: a run of 4,000 steps of numbers of that size takes some hundred MB."""
+WHOLE = iv.mpf(["-inf", "inf"])
 _bits = [192]
+
+
+class TooLargeError(ArithmeticError):
+    """A number beyond 2^``LARGEST``, of which nothing is known any more."""
 
 
 @contextmanager
@@ -29,6 +37,14 @@ def precision(bits: int) -> Iterator[None]:
         yield
     finally:
         _bits[0] = before
+
+
+def or_nothing(compute: Callable[[], Any]) -> Any:
+    """The interval that it computes, the whole line if a number is too large."""
+    try:
+        return compute()
+    except TooLargeError:
+        return WHOLE
 
 
 class Fixed:
@@ -53,8 +69,12 @@ class Fixed:
         bits, a, r, b, s = _bits[0], self.middle, self.radius, other.middle, other.radius
         product = a * b
         middle = product >> bits
+        if middle.bit_length() > bits + LARGEST:
+            raise TooLargeError(f"a product is beyond 2^{LARGEST}")
         error = (abs(a) + r) * s + abs(b) * r
         radius = (error >> bits) + 1 if error else 0
+        if radius.bit_length() > bits + LARGEST:
+            raise TooLargeError(f"the error of a product is beyond 2^{LARGEST}")
         return Fixed(middle, radius if middle << bits == product else radius + 1)
 
     def times(self, numerator: int, denominator: int = 1) -> Fixed:

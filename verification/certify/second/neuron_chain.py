@@ -4,16 +4,26 @@ With P, Q the derivatives with respect to y^q_n, z^q_n (everything later and abo
 
     Q' = Q + h P,   g = −h σ′ Q',   P of the layer below += V g,   P' = P − h (α + w σ′) Q'.
 
-What comes in and what leaves are intervals of ``intervals``.
+What comes in and what leaves are intervals of ``intervals``; of a run whose numbers are too large for fixed point the
+whole line leaves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from verification.certify.second import fixed_point
-from verification.certify.second.fixed_point import Fixed, around, fixed, interval, tanh
+from verification.certify.second.fixed_point import (
+    WHOLE,
+    Fixed,
+    TooLargeError,
+    around,
+    fixed,
+    interval,
+    or_nothing,
+    tanh,
+)
 from verification.certify.second.intervals import iv
 
 MORE_BITS = 64
@@ -32,7 +42,15 @@ class Adjoints:
             self.h, self.alpha = around(h), around(p.alpha)
             names = ("w", "V", "b", "u", "target")
             self.w, self.V, self.b, self.u, self.target = ([around(x) for x in getattr(p, name)] for name in names)
-            self._run()
+            try:
+                self._run()
+                self.is_known = True
+            except TooLargeError:
+                self.is_known = False
+
+    def _answer(self, compute: Callable[[], Any]) -> Any:
+        with fixed_point.precision(self.bits):
+            return or_nothing(compute) if self.is_known else WHOLE
 
     def _run(self) -> None:
         """``rows`` and ``momenta``: y and z of all layers from n = 0."""
@@ -65,6 +83,8 @@ class Adjoints:
 
     def peak(self, history: list[list[Fixed]], layer: int) -> Any:
         """The largest modulus over all steps of ``rows`` or ``momenta``."""
+        if not self.is_known:
+            return abs(WHOLE)
         values = [row[layer - 1] for row in history]
         least = max(max(0, abs(value.middle) - value.radius) for value in values)
         largest = max(abs(value.middle) + value.radius for value in values)
@@ -109,30 +129,36 @@ class Adjoints:
         total = fixed(0)
         for i, (_, _, lost) in enumerate(self.back(seeds, 1, layer)):
             total = total + lost * self.source(self.steps - i, layer, theta)
-        return abs(interval(total))
+        return interval(total)
 
     def gradient(self, layer: int, theta: str) -> Any:
-        with fixed_point.precision(self.bits):
-            zero = fixed(0)
-            return self._total({n: (self.miss(n), zero) for n in range(1, self.steps + 1)}, layer, theta) / self.steps
+        """|dE/dθ|."""
+
+        def total() -> Any:
+            return self._total({n: (self.miss(n), fixed(0)) for n in range(1, self.steps + 1)}, layer, theta)
+
+        return abs(self._answer(total)) / self.steps
 
     def last_gradient(self, layer: int, theta: str) -> Any:
         """|dE_N/dθ|."""
-        with fixed_point.precision(self.bits):
-            return self._total({self.steps: (self.miss(self.steps), fixed(0))}, layer, theta)
+        return abs(self._answer(lambda: self._total({self.steps: (self.miss(self.steps), fixed(0))}, layer, theta)))
 
     def contribution(self, layer: int, theta: str, k: int) -> Any:
-        with fixed_point.precision(self.bits):
-            lost = self.back({self.steps: (self.miss(self.steps), fixed(0))}, k, layer)[-1][2]
-            return abs(interval(lost * self.source(k, layer, theta)))
+        def lost() -> Any:
+            back = self.back({self.steps: (self.miss(self.steps), fixed(0))}, k, layer)
+            return interval(back[-1][2] * self.source(k, layer, theta))
+
+        return abs(self._answer(lost))
 
     def jacobian_norm(self, layer: int, k: int) -> Any:
-        with fixed_point.precision(self.bits):
-            sums = []
-            for seed in ((1, 0), (0, 1)):
-                P, Q, _ = self.back({self.steps: (fixed(seed[0]), fixed(seed[1]))}, k, layer)[-1]
-                sums.append(abs(interval(P)) + abs(interval(Q)))
-            return iv.mpf([max(x.a for x in sums), max(x.b for x in sums)])
+        """‖dX_N/dX^l_k‖_∞ of the top layer by this one: the larger sum of a row."""
+
+        def row_sum(of_y: int, of_z: int) -> Any:
+            P, Q, _ = self.back({self.steps: (fixed(of_y), fixed(of_z))}, k, layer)[-1]
+            return abs(interval(P)) + abs(interval(Q))
+
+        sums = [abs(self._answer(lambda: row_sum(1, 0))), abs(self._answer(lambda: row_sum(0, 1)))]
+        return iv.mpf([max(x.a for x in sums), max(x.b for x in sums)])
 
 
 def _power_of_two(x: Any) -> int:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from verification.certify.second import fixed_point, oscillator_flow
-from verification.certify.second.fixed_point import Fixed, fixed, interval, tanh
+from verification.certify.second.fixed_point import WHOLE, Fixed, TooLargeError, fixed, interval, or_nothing, tanh
 from verification.certify.second.intervals import iv, number
 
 MORE_BITS = 64
@@ -126,13 +126,14 @@ class ScalarStates:
 def value(text: Mapping[str, str], steps: int, quantity: str) -> Any:
     """The interval of a quantity: a name of ``verification.cases.order.quantity_of``, at N = ``steps``.
 
-    Where few bits of it are known, twice as many are tried.
+    Where few bits of it are known, twice as many are tried; where a number is too large for fixed point, nothing is.
     """
     bits = iv.prec
     while True:
         with fixed_point.precision(bits):
-            found = _value(ScalarStates(text, steps), quantity)
-        if _is_sharp(found) or quantity in ("remainder, S", "Φ") or bits >= MOST_TIMES_AS_WIDE * iv.prec:
+            found = or_nothing(lambda: _value(ScalarStates(text, steps), quantity))
+        is_last = found is WHOLE or quantity in ("remainder, S", "Φ") or bits >= MOST_TIMES_AS_WIDE * iv.prec
+        if is_last or _is_sharp(found):
             return found
         bits *= 2
 
@@ -142,7 +143,7 @@ def _is_sharp(found: Any) -> bool:
 
 
 def in_intervals(text: Mapping[str, str], steps: int) -> Any:
-    """k, and h, v, the rows of ``y`` and ``gain`` of ``ScalarStates`` as intervals."""
+    """k, and h, v, the rows of ``y`` and ``gain`` of ``ScalarStates`` as intervals. Raises TooLargeError."""
     with fixed_point.precision(iv.prec + MORE_BITS):
         run = ScalarStates(text, steps)
         y, gain = ([[interval(each) for each in row] for row in rows] for rows in (run.y, run.gain))
@@ -153,7 +154,10 @@ def kernels(text: Mapping[str, str], steps: int, at: Sequence[int]) -> list[Any]
     """Derivatives of y^L_N with respect to the momentum of layer 1 within these steps, before the drift."""
     first = min(at)
     with fixed_point.precision(iv.prec + MORE_BITS):
-        found = ScalarStates({**text, "offset": str(first), "ratio": "0"}, steps).kernels()
+        try:
+            found = ScalarStates({**text, "offset": str(first), "ratio": "0"}, steps).kernels()
+        except TooLargeError:
+            return [WHOLE for _ in at]
         return [interval(found[steps - n]) for n in at]
 
 

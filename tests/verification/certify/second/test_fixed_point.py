@@ -10,8 +10,18 @@ from fractions import Fraction
 import flint
 import pytest
 
-from verification.certify.second import fixed_point
-from verification.certify.second.fixed_point import Fixed, around, fixed, interval, tanh
+from verification.certify.second import fixed_point, scalar_stack
+from verification.certify.second.fixed_point import (
+    LARGEST,
+    WHOLE,
+    Fixed,
+    TooLargeError,
+    around,
+    fixed,
+    interval,
+    or_nothing,
+    tanh,
+)
 from verification.certify.second.intervals import iv, number
 
 PRECISIONS = (96, 192, 321, 1000)
@@ -101,3 +111,23 @@ def test_the_former_precision_comes_back() -> None:
         with fixed_point.precision(10):
             assert fixed(1).middle == 2**fixed_point.LEAST_BITS
         assert fixed(1).middle == 2**200
+
+
+def test_a_product_may_be_large_and_not_too_large(bits: int) -> None:
+    """2^LARGEST is the first that is; so is an error of that size, at whatever middle."""
+    last, half = fixed(2 ** (LARGEST - 1)), fixed(2 ** (LARGEST // 2))
+    assert (last * fixed(1)).middle == last.middle
+    for large, other in ((half, half), (Fixed(0, half.middle), half), (last, fixed(-2))):
+        with pytest.raises(TooLargeError):
+            large * other
+    assert or_nothing(lambda: interval(last * last)) is WHOLE
+    assert or_nothing(lambda: interval(fixed(3) * fixed(2))) == iv.mpf(6)
+
+
+def test_nothing_is_known_of_a_run_that_is_too_large() -> None:
+    """Its slopes are known from 0 to 1 only, so that errors grow by h² |w| a step."""
+    place = {"layers": "1", "skip": "0", "alpha": "1", "w": f"-{10**200}", "v": "1", "b": "1", "target": "1"}
+    text = {**place, "horizon": "100", "offset": "1", "ratio": "0"}
+    (kernel,) = scalar_stack.kernels(text, 200, [1])
+    found = scalar_stack.value(text, 200, "contribution")
+    assert all(each.a == -iv.inf and each.b == iv.inf for each in (kernel, found))
