@@ -363,8 +363,8 @@ CLAIMS = (
         id="both-baseline-counts",
         source=Source("icml", "Tables 1, 2, 3, 5, 7"),
         statement="coRNN has 2.4k parameters, LSTM 5.3k, expRNN 2.8k, IndRNN 1.6k in Table 3, and coRNN and LSTM 9k in "
-        "Table 7, whose networks the authors trained; also tried, quoted from other papers: coRNN 134k, 46k, 46k, LSTM 270k (m = 256, d = 1), 64k "
-        "(m = 128, d = 96), in whose place 114,688 to 117,002 stand",
+        "Table 7, whose networks the authors trained; also tried, quoted from other papers: coRNN 134k, 46k, 46k, LSTM "
+        "270k (m = 256, d = 1), 64k (m = 128, d = 96), in whose place 114,688 to 117,002 stand",
         semantics="comb",
         cases=tuple(_baseline_cases()),
     ),
