@@ -131,9 +131,15 @@ class Declaration:
                 f'Parameter "{parameter.name}" is "{_shown(text)}": it is {parameter.kind}{more}.'
             ) from None
 
-    def guards(self, check: Callable[[dict[str, str]], Any], look: Look | None = None, **how: bool) -> Guarded:
+    def guards(
+        self,
+        check: Callable[[dict[str, str]], Any],
+        look: Look | None = None,
+        sizes: Sizes | None = None,
+        **how: bool,
+    ) -> Guarded:
         """The check behind this declaration, the form in which a case has it; ``how`` as in ``Guarded``."""
-        return Guarded(self, check, look, **how)
+        return Guarded(self, check, look, sizes, **how)
 
     def texts(self, values: Mapping[str, Any]) -> dict[str, str]:
         """The values as the text of a file, which ``read`` reads back."""
@@ -194,13 +200,16 @@ class Declaration:
 
 Look: TypeAlias = Callable[[dict[str, str]], bool | None]
 """Whether the first back-end alone finds a violation; None where a premise fails, so that a place says nothing."""
+Sizes: TypeAlias = Callable[[dict[str, str]], tuple[float | None, float | None]]
+"""Natural logarithms of both sides, None of a side that is no positive number. Floats: nothing is decided by them."""
 
 
 @dataclass(frozen=True)
 class Guarded:
     """A check that sees no parameters but those of its declaration, every one of them, in one spelling.
 
-    ``look`` asks the first back-end alone: where it finds a violation a search goes on to the check. ``is_slow`` says
+    ``look`` asks the first back-end alone: where it finds a violation a search goes on to the check. ``sizes`` are both
+    sides of an inequality, for pictures. ``is_slow`` says
     that the second one takes many times as long. ``can_refute`` is False where nothing carries a violation to the limit
     that the statement is about: no search is made then.
     """
@@ -208,6 +217,7 @@ class Guarded:
     declaration: Declaration
     check: Callable[[dict[str, str]], Any]
     look: Look | None = None
+    sizes: Sizes | None = None
     is_slow: bool = False
     can_refute: bool = True
 

@@ -19,6 +19,7 @@ from verification.exact_text import numbers, rational
 from verification.parameters import Declaration
 
 BITS = 256
+QUICK_BITS = 128
 Sides: TypeAlias = tuple[Any, Any]
 
 
@@ -63,7 +64,9 @@ class Inequality:
     @property
     def check(self) -> Callable[[Parameters], Check]:
         """Both opinions, the premises and the sentence, for declared parameters."""
-        return self.decide if self.parameters is None else self.parameters.guards(self.decide, self.may_fail)
+        return (
+            self.decide if self.parameters is None else self.parameters.guards(self.decide, self.may_fail, self.sizes)
+        )
 
     def may_fail(self, parameters: Parameters) -> bool | None:
         """Whether left > right in balls; None where a premise fails."""
@@ -74,6 +77,19 @@ class Inequality:
         if not all(hypothesis.at(exact).holds for hypothesis in self.hypotheses):
             return None
         return self._exceeds(given)
+
+    def sizes(self, parameters: Parameters) -> tuple[float | None, float | None]:
+        """Natural logarithms of both sides, in floats; None of a side that is not a positive number, as far as balls of
+        ``QUICK_BITS`` bits tell.
+        """
+        given = {name: numbers(parameters, name) for name in parameters}
+        with flint.ctx.workprec(QUICK_BITS):
+            return self._logs(*self.balls(_namespace(given, self.lists, BALLS.exact)))
+
+    def _logs(self, left: Any, right: Any) -> tuple[float | None, float | None]:
+        logs = (left, right) if self.are_logs else tuple(x.log() if x > 0 else None for x in (left, right))
+        one, other = (None if x is None or not x.is_finite() else float(x.mid()) for x in logs)
+        return one, other
 
     def _exceeds(self, given: Mapping[str, list[Fraction]]) -> bool:
         """Whether left > right is proved in balls: at few bits where they decide, else at twice as many, up to all."""
@@ -95,8 +111,7 @@ class Inequality:
             left, right = self.balls(_namespace(given, self.lists, BALLS.exact))
             violated = bool(left > right)
             text = f"{left.str(10, radius=False)} against {right.str(10, radius=False)}"
-            logs = (left, right) if self.are_logs else tuple(x.log() if x > 0 else None for x in (left, right))
-            sizes = [None if x is None or not x.is_finite() else float(x.mid()) for x in logs]
+            sizes = self._logs(left, right)
             again = self._again(parameters)
             apart = [
                 f"the {side} side is {ball.str(10)} in balls, {_shown(interval)} in mpmath"

@@ -89,7 +89,7 @@ def joined(
                 limit = f"{text(parameters)}; for every smaller dt: {below.opinions[0].text}"
         return replace(at, premises=(*at.premises, *premises), limit=limit)
 
-    return parameters.guards(check, look)
+    return parameters.guards(check, look, finite.sizes)
 
 
 # --- hyperbolic growth, uniform in dt

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from verification.claim import Claim
     from verification.commands.results import JudgedRun
     from verification.report.html.series import StateSeries
+    from verification.report.pictures.against_bounds import BoundCurve
     from verification.report.table import Table
     from verification.run.store import Store
 
@@ -85,9 +86,9 @@ def run(
         named = dict.fromkeys(judgement.claim for judgement in results.judgements)
         entries = [registry.get(claim) for claim in named if claim in known]
         draws = _draws()
-        series = (
-            _series(opened, whole.keys, {entry.claim.id: entry.claim for entry in entries}, results) if draws else {}
-        )
+        claims = {entry.claim.id: entry.claim for entry in entries}
+        series = _series(opened, whole.keys, claims, results) if draws else {}
+    witnessed = _witnessed(claims, results) if draws else {}
     statements = statements_of(entries)
     sources = build.ReportSources(
         run=results.judgements,
@@ -98,6 +99,7 @@ def run(
         papers=papers_of(results.judgements, registry),
         folder=str(witnesses or witnesses_beside(store)),
         series=series,
+        witnessed=witnessed,
         trained=_beside_printed(record),
         as_trained=exceeding,
         tableaus=(_tableaus(),),
@@ -142,6 +144,12 @@ def _series(
 
     specs = [store.spec(key) for key in keys if store.has([key])]
     return state_series(store, specs, claims, results.judgements)
+
+
+def _witnessed(claims: Mapping[str, Claim], results: JudgedRun) -> Mapping[str, BoundCurve]:
+    from verification.report.html.witness_curves import witness_curves
+
+    return witness_curves(claims, results.judgements)
 
 
 # --- methods, graphs, training ----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from verification.report.html.sections import NOTE, SectionMaker, anchors_of
 from verification.report.html.series import StateSeries
 from verification.report.numbers import minus, plural
 from verification.report.pictures import against_bounds
-from verification.report.pictures.against_bounds import SlackSpread
+from verification.report.pictures.against_bounds import BoundCurve, SlackSpread
 from verification.report.rows.claims import PAPERS, Facts, caption
 from verification.report.rows.ledger import LedgerEntry, rank, title_of
 from verification.report.rows.screen import DOUBTS, GRAVES, LEFT, Tried, amount, place_of, tried
@@ -48,7 +48,8 @@ class ReportSources:
 
     settings, name   of the run, as the store keeps them
     papers           the page of the ledger of every claim         series   what the store has over n
-    folder           where the witnesses are                      trained  tables by printed table
+    folder           where the witnesses are                       trained  tables by printed table
+    witnessed        a witness over n, by claim
     as_trained       a line by claim, of ``rows.nearness``
     """
 
@@ -60,6 +61,7 @@ class ReportSources:
     papers: Mapping[str, str]
     folder: str
     series: Mapping[str, StateSeries] = field(default_factory=dict)
+    witnessed: Mapping[str, BoundCurve] = field(default_factory=dict)
     trained: Mapping[str, Table] = field(default_factory=dict)
     as_trained: Mapping[str, str] = field(default_factory=dict)
     tableaus: tuple[Table, ...] = ()
@@ -72,7 +74,7 @@ def page(sources: ReportSources) -> ReportPage:
     """The page. A pure function of what it is made of."""
     claims = _ordered(sources)
     anchors = anchors_of([claim.claim for claim in claims])
-    plots, remarks = _drawn(sources.series, anchors) if sources.draws else ({}, {})
+    plots, remarks = _drawn(sources.series, sources.witnessed, anchors) if sources.draws else ({}, {})
     maker = SectionMaker(
         sources.run,
         sources.facts,
@@ -202,7 +204,7 @@ def _doubts(run: Sequence[Judgement]) -> tuple[str, ...]:
 
 
 def _drawn(
-    series: Mapping[str, StateSeries], anchors: Mapping[str, str]
+    series: Mapping[str, StateSeries], witnessed: Mapping[str, BoundCurve], anchors: Mapping[str, str]
 ) -> tuple[dict[str, tuple[Plotted, ...]], dict[str, tuple[str, ...]]]:
     """The pictures of every claim that has a series, and what is a sentence instead of a picture."""
     plots, remarks = {}, {}
@@ -220,6 +222,10 @@ def _drawn(
                 f"{plural(len(spread.slacks), 'point')} (α, dt, N) of the free domain."
                 for spread in of_claim.sharp
             )
+    for number, (claim, curve) in enumerate(witnessed.items(), 1):
+        if claim in anchors:
+            panel = Panel(against_bounds.curve_svg(curve, f"w{number}"), against_bounds.words_of_curve(curve))
+            plots[claim] = (*plots.get(claim, ()), Plotted((panel,), WITNESSED))
     return plots, remarks
 
 
@@ -234,6 +240,10 @@ def _of_spread(spread: SlackSpread, prefix: str) -> tuple[Panel, Panel]:
 CURVES = (
     "The run that comes nearest to the bound, or violates it by most, against the bound over n: decimal logarithms, "
     "the largest value in each stretch of n. A circle: the first n at which the bound is exceeded."
+)
+WITNESSED = (
+    "The network of a witness, stopped after n steps: both sides of the inequality, decimal logarithms, straight lines "
+    "between some n. A circle: the first of these n at which the bound is exceeded."
 )
 SPREADS = (
     "Slack of layer 1 over the free domain: log₁₀(bound/worst found), least over n. Lines: one (α, T), dt halved again "
