@@ -19,6 +19,7 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
+from tests.tiers import where
 from tests.verification.claims import claim_rows as rows
 from tests.verification.claims.both_typings import inequality_of
 from verification import verdict
@@ -622,6 +623,7 @@ def test_each_side_of_each_line_is_not_zero_by_itself(name: str, monkeypatch: py
 
 # --- planted falsehoods and truths about the ODE and (38)
 
+SHORT = ("(38): added terms dropped", "(38): dt dropped")
 FALSE: dict[str, Callable[[], Case]] = {
     "floor times 101/100": lambda: rest_sensitivities.floor_case(Q(101, 100)),
     "floor times 2": lambda: rest_sensitivities.floor_case(Q(2)),
@@ -656,7 +658,7 @@ TRUE: dict[str, Callable[[], Case]] = {
 }
 
 
-@pytest.mark.parametrize("name", FALSE)
+@pytest.mark.parametrize("name", where(FALSE, lambda name: name.startswith("(38)") and name not in SHORT))
 def test_a_planted_falsehood_is_refuted(name: str) -> None:
     case = FALSE[name]()
     found = judged(case)
