@@ -83,7 +83,7 @@ def test_rows_beyond_a_sample_are_zero_and_never_read(launcher: EmulatedLauncher
     assert torch.equal(found.y_last[1], given.arguments["y0"][1])
 
 
-@pytest.mark.parametrize(("steps", "columns"), [(1024, 1), (2500, 2), pytest.param(5000, 3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("steps", "columns"), [(1024, 1), slow((2500, 2)), slow((5000, 3))])
 def test_the_scan_is_the_recurrence(launcher: EmulatedLauncher, steps: int, columns: int) -> None:
     given = problems.problem(steps, 1, columns)
     check(given, "stored", SINGLE)

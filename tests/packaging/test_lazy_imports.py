@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import loaded_after
-from tests.tiers import spread
+from tests.tiers import only
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 HEAVY = ("torch", "sympy", "scipy", "networkx")
@@ -61,7 +61,7 @@ def test_both_back_ends_were_tried() -> None:
     assert {"balls", "second.intervals"} <= set(CERTIFY)
 
 
-@pytest.mark.parametrize("name", spread(HEAVY, 2))
+@pytest.mark.parametrize("name", only(HEAVY, "networkx"))
 def test_a_planted_heavy_import_is_seen(name: str) -> None:
     assert name in heavy_after(f"import odernn\nimport {name}")
 

@@ -19,6 +19,7 @@ from odernn.tableaus import families
 from odernn.tableaus import files as tableau_files
 from odernn.tableaus.catalogue import nystrom as nystrom_catalogue
 from tests.processes import loaded_after
+from tests.tiers import slow
 from tests.verification.commands import lines as lines_of
 from verification.cli import main
 from verification.commands import tableau as command
@@ -72,7 +73,7 @@ def test_the_catalogues_oldest_misprint(capsys: pytest.CaptureFixture[str], tmp_
         (["lobatto iiic* 4"], "lobatto iiic* 4"),
         (["ssp (10,4)"], "ssp (10,4)"),
         (["ssp", "10", "4"], "ssp (10,4)"),
-        (["DOP853"], "dop853"),
+        slow((["DOP853"], "dop853")),
         (["stoermer verlet.position"], "lobatto iiia 2"),
     ],
 )

@@ -120,7 +120,7 @@ def milder(parameters: dict[str, object]) -> list[dict[str, object]]:
     return found
 
 
-QUICK = [path for path in BY_TEMPLATE if path.stem in ("both_80", "sam_3_2", "sco_4_1a__2", "icml_3_1_t3")]
+QUICK = [path for path in BY_TEMPLATE if path.stem in ("sam_3_2", "sco_4_1a__2")]
 
 
 @pytest.mark.parametrize("path", only(BY_TEMPLATE, *QUICK), ids=lambda path: path.stem)

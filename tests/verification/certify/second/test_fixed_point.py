@@ -10,6 +10,7 @@ from fractions import Fraction
 import flint
 import pytest
 
+from tests.tiers import without
 from verification.certify.second import fixed_point
 from verification.certify.second.fixed_point import Fixed, around, fixed, interval, tanh
 from verification.certify.second.intervals import iv, number
@@ -18,7 +19,7 @@ PRECISIONS = (96, 192, 321, 1000)
 DRAWS = 400
 
 
-@pytest.fixture(params=PRECISIONS)
+@pytest.fixture(params=without(PRECISIONS, 1000))
 def bits(request: pytest.FixtureRequest) -> Iterator[int]:
     with fixed_point.precision(request.param), iv.workprec(request.param), flint.ctx.workprec(2 * request.param):
         yield request.param
