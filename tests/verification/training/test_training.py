@@ -60,6 +60,7 @@ def test_another_seed_is_another_run(tmp_path: Path) -> None:
     assert not torch.equal(one["model.readout.weight"], other["model.readout.weight"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
 def test_a_killed_process_is_continued(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """SIGKILL, in the middle of whatever it does, then the same command in this process; beside it the run in one."""
