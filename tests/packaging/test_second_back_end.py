@@ -195,7 +195,7 @@ def test_a_planted_breach_is_seen_in_the_text_and_in_what_is_loaded(tree: Path, 
     assert any(within(name, each) for each in loaded(tree, module))
 
 
-@pytest.mark.parametrize(("file", "line", "name"), LATE)
+@pytest.mark.parametrize(("file", "line", "name"), spread(LATE, 3))
 def test_a_planted_breach_that_waits_is_seen_in_the_text(tree: Path, file: str, line: str, name: str):
     plant(tree, file, line)
     assert [told for told in breaches(tree) if told.endswith(f"imports {name}")]

@@ -148,7 +148,7 @@ TRACED = [*VARIANTS[:4], {"residual_skip": 2, "num_layers": 4}]
 @pytest.mark.parametrize(
     "options",
     # two directions compile below, with lengths; the other variants are the same graph with other numbers
-    [pytest.param(each, marks=() if each in TRACED[:1] else pytest.mark.slow) for each in TRACED],
+    [pytest.param(each, marks=pytest.mark.slow) for each in TRACED],
     ids=str,
 )
 def test_torch_compile_makes_one_graph_with_the_same_answer_and_gradients(options):

@@ -719,6 +719,7 @@ def growth_question(low: float, factor: float) -> tuple[Claim, Case]:
     return Claim("made", Source("library", "test"), "made", "real", (case,)), case
 
 
+@pytest.mark.slow
 def test_a_crippled_evolution_leaves_a_true_statement_inconclusive(monkeypatch) -> None:
     whole = answer(*growth_question(-9.0, 1.0 + 1e-6), SMOKE, 0)
     assert whole.verdict == verdict.NOT_REFUTED and whole.control is not None and whole.control > 0.9

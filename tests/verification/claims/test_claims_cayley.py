@@ -384,7 +384,7 @@ def rows_of(point: dict[str, str]) -> int:
     return max(int(len(text.split()) ** 0.5) for text in point.values())
 
 
-@pytest.mark.parametrize("name", STATEMENTS)
+@pytest.mark.parametrize("name", where(STATEMENTS, lambda name: "n ≤ 4, all D, ∂L/∂a_ij" in name))
 def test_both_back_ends_decide_alike_where_the_statement_holds_too(name):
     """A second back-end that always said "broken" would confirm every mistake of the first."""
     statement = STATEMENTS[name]

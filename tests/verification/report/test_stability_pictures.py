@@ -11,7 +11,7 @@ import pytest
 from odernn import order, tableaus
 from odernn.properties.stability_function import stability_function
 from odernn.tableaus.tableau import ButcherTableau
-from tests.tiers import only
+from tests.tiers import only, slow
 from verification.report.pictures.stability import LARGEST, POINTS, SMALLEST, modulus, star, svg, window
 
 pytest.importorskip("matplotlib", reason="pictures need the extra: plots")
@@ -83,7 +83,7 @@ def window_of(text: str) -> str:
     return re.findall(r">(\d+)</text>", text)[-1]
 
 
-@pytest.mark.parametrize(("name", "sign"), [("euler", 1), ("implicit euler", -1)])
+@pytest.mark.parametrize(("name", "sign"), [slow(("euler", 1)), ("implicit euler", -1)])
 def test_the_boundaries_that_are_drawn_are_where_the_sets_end(name: str, sign: int) -> None:
     """|1 + z| = 1 and |1 − z| = 1; of the order star |R(z)| = |exp z| up to the slope times the width of the grid."""
     region, fingers = drawn(svg(tableaus.get(name)))

@@ -209,7 +209,7 @@ def planned_keys(claim: str, monkeypatch: pytest.MonkeyPatch, *edits: Path) -> l
     return [job.key for job in (*the_plan.measuring, *the_plan.judging)]
 
 
-@pytest.mark.parametrize("claim", spread(registry().ids(), 12))
+@pytest.mark.parametrize("claim", spread(registry().ids(), 4))
 def test_a_claims_keys_change_with_a_file_of_its_closure_and_with_no_other(
     claim: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
