@@ -38,7 +38,18 @@ LONGEST_FILES = (
 )
 """Below tests; they go first, so that no process ends long after the other. A file that is not there is an error."""
 
+FAST = "not slow and not gpu"
+"""What `make test` gives to -m. There hypothesis draws a quarter of the examples where a test does not say how many."""
+
 gc.disable()  # until the tests are collected: what is made meanwhile lives to the end
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.markexpr == FAST:
+        from hypothesis import settings
+
+        settings.register_profile("fast", max_examples=25)
+        settings.load_profile("fast")
 
 
 @pytest.hookimpl(trylast=True)

@@ -5,7 +5,7 @@ docs/testing.md says what belongs where.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -33,6 +33,11 @@ def without(cases: Iterable[Any], *long: Any) -> list[Any]:
     unknown = [case for case in long if case not in everything]
     assert not unknown, f"no such cases: {unknown}"
     return [slow(case) if case in long else case for case in everything]
+
+
+def where(cases: Iterable[Any], is_long: Callable[[Any], bool]) -> list[Any]:
+    """The cases in their order; those of which ``is_long`` says so are marked slow, beside those that are."""
+    return [slow(case) if not hasattr(case, "marks") and is_long(case) else case for case in cases]
 
 
 def slow(case: Any) -> Any:

@@ -10,6 +10,7 @@ from cuda.odernn_kernels import operations, orthogonal
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 from odernn.executions import torch_loop
 from odernn.executions.recurrence import UNIT_ROUNDOFF
+from tests.tiers import spread
 
 OSCILLATORS = ((0.0, 0.014, 1.0), (9.0, 0.03, 1.0), (30.0, 0.1, 1.0), (3.0, 0.2, 0.5))
 """α, h and the largest |w|."""
@@ -19,7 +20,7 @@ RATIO = 3.0
 emulator, for two seeds each. A scan that stops after two rounds is beyond it (faults.py)."""
 
 
-@pytest.mark.parametrize(("alpha", "h", "weight"), OSCILLATORS)
+@pytest.mark.parametrize(("alpha", "h", "weight"), spread(OSCILLATORS, 2))
 def test_the_scan_is_as_exact_as_the_ring(launcher: EmulatedLauncher, alpha: float, h: float, weight: float) -> None:
     g = torch.Generator().manual_seed(0)
     x, w = torch.randn(2048, 1, 4, generator=g), (2 * torch.rand(4, generator=g) - 1) * weight

@@ -90,7 +90,7 @@ def test_cotangents_of_y_and_z_are_rows_or_one_row_or_nothing(launcher: Emulated
 @pytest.mark.parametrize(
     ("steps", "mode"), [(21, "stored"), (21, "reversible"), (21, "exact"), (1100, "stored")]
 )  # the last one is a scan's
-@pytest.mark.parametrize("kind", ["one row", "dense"])
+@pytest.mark.parametrize("kind", ["one row", slow("dense")])
 def test_one_row_beside_cotangents_of_the_last_states(
     launcher: EmulatedLauncher, steps: int, mode: str, kind: str
 ) -> None:

@@ -144,7 +144,7 @@ FAULTS = [
 ]
 
 
-FAST = ("check_saddle", "check_published")
+FAST = ("check_published",)
 
 
 @pytest.mark.parametrize(

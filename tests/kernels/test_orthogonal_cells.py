@@ -124,6 +124,7 @@ def test_a_step_never_waits_for_the_device(launcher: EmulatedLauncher, monkeypat
         step_without_numbers()
 
 
+@pytest.mark.slow
 def test_a_captured_run_has_the_bits_of_the_other(launcher: EmulatedLauncher, tmp_path: Path) -> None:
     made = plan(tmp_path, SCORNN.replace("rho = 2\n", 'rho = 2\nexecution = "cuda"\n'))
     with graphs():

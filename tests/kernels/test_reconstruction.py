@@ -17,6 +17,7 @@ from odernn.executions import torch_loop
 from odernn.executions.recurrence import ReconstructionWarning
 from tests.kernels import problems
 from tests.kernels.broken import broken
+from tests.tiers import slow
 
 SINGLE, DOUBLE = torch.float32, torch.float64
 
@@ -126,7 +127,7 @@ SADDLES = [
     pytest.param(problems.saddle(200, 0.1, 1e-9, -4.0), ["stored_f32"], id="steep"),
     pytest.param(problems.saddle(60, 0.9, 1e-30, -4.0), ["stored_f32"], id="five times a step"),
     pytest.param(problems.saddle(1300, 0.1, 1e-7), ["scan_backward_f32"], id="scan of 1300 steps"),
-    pytest.param(problems.saddle(2048, 0.01, 1e-7), ["scan_backward_f32"], id="scan of 2048 steps"),
+    slow(pytest.param(problems.saddle(2048, 0.01, 1e-7), ["scan_backward_f32"], id="scan of 2048 steps")),
 ]
 HELD, NOT_HELD = "return z < low ? low : z > high ? high : z;", "return low > high ? low : z;"
 ROOM, NO_ROOM = "const T room = fused(T(4)", "const T room = fused(T(0)"

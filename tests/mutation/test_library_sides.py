@@ -20,6 +20,7 @@ import pytest
 from odernn.bounds.numbers import FLOATS
 from odernn.published.networks import row
 from tests.mutation.test_sides import agree
+from tests.tiers import slow
 from tests.verification.claims.both_typings import in_both, inequality_of
 from verification.cases import (
     activation_slopes,
@@ -194,7 +195,7 @@ def test_the_modified_energy_changes_as_in_floats(of_hamiltonian: bool, N: int, 
     assert found == [pytest.approx([left, right], rel=1e-9)] * 2
 
 
-@pytest.mark.parametrize(("alpha", "h"), [("1/100", "1/3"), ("20", "1/5"), ("9", "3/8")])
+@pytest.mark.parametrize(("alpha", "h"), [slow(("1/100", "1/3")), ("20", "1/5"), slow(("9", "3/8"))])
 def test_without_weights_the_orbits_part_by_the_invariant_form(alpha: str, h: str) -> None:
     case = orbit_separation.linear_case()
     assert case.check is not None

@@ -211,6 +211,7 @@ def test_only_files_tried_in_full_and_explained_are_settled(monkeypatch: pytest.
     assert {f"odernn/bounds/{name}.py" for name in ("network", "gradient", "jacobian", "sharp", "layers")} <= stored
 
 
+@pytest.mark.slow
 def test_every_explanation_names_a_mutant_that_there_is(monkeypatch: pytest.MonkeyPatch):
     """An entry of survivors.toml whose formula has changed, or that has a slip in it, explains nothing."""
     monkeypatch.setattr(sys, "path", list(sys.path))

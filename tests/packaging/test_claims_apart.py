@@ -1,4 +1,4 @@
-"""A claim file stands alone: it imports no other one, and nothing that it is made of knows a claim file.
+"""A claim file stands alone: how test_import_direction sees that it imports no other one, and that none is loaded.
 
 Read from the sources, with imports in functions; and asked of a fresh interpreter that looks one claim up.
 """
@@ -12,45 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.test_import_direction import CHECKOUT, imports_in, imports_of, sources, within
+from tests.packaging.test_import_direction import CHECKOUT, CLAIMS, claim_files_in, imports_of
 from tests.tiers import only
 
-CLAIMS = "verification.claims"
 LOADED = ("odernn.folders._", f"{CLAIMS}.")
 """How the names of claim files begin, as the registry loads them and as others might."""
-MATERIAL = {"measure": 40, "certify": 30, "cases": 30}
-"""The folders of verification that claims are made of, and how many files each has at least."""
-
-
-SOURCES = {module: path for module, path in sources().items() if within(module, "verification")}
-
-
-def imported(module: str) -> list[str]:
-    """Every name that the module's file imports, in functions too."""
-    return [each.imported for each in imports_in(SOURCES[module], module)]
-
-
-def claim_files_in(names: list[str]) -> list[str]:
-    return [name for name in names if within(name, CLAIMS)]
-
-
-def test_no_claim_file_imports_another() -> None:
-    claim_files = [module for module in SOURCES if within(module, CLAIMS) and SOURCES[module].name != "__init__.py"]
-    assert len(claim_files) >= 56
-    assert {module: claim_files_in(imported(module)) for module in claim_files} == {m: [] for m in claim_files}
-
-
-@pytest.mark.parametrize(("folder", "least"), MATERIAL.items())
-def test_what_claims_are_made_of_knows_no_claim_file(folder: str, least: int) -> None:
-    modules = [module for module in SOURCES if within(module, f"verification.{folder}")]
-    assert len(modules) >= least
-    assert {module: claim_files_in(imported(module)) for module in modules} == {module: [] for module in modules}
-
-
-def test_a_measure_knows_no_case() -> None:
-    """Measures are quantities and formulas; cases ask about them."""
-    measures = [module for module in SOURCES if within(module, "verification.measure")]
-    assert not [(m, name) for m in measures for name in imported(m) if within(name, "verification.cases")]
 
 
 @pytest.mark.parametrize(

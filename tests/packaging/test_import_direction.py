@@ -356,3 +356,41 @@ class K:
 """
     lazy = {i.imported: i.lazy for i in imports_of(source, "m")}
     assert lazy == {"typing.TYPE_CHECKING": False, "a": False, "b": True, "c": False, "d": False, "e": True}
+
+
+# --- claim files stand alone ------------------------------------------------------------------------------------
+
+CLAIMS = "verification.claims"
+MATERIAL = {"measure": 40, "certify": 30, "cases": 30}
+"""The folders of verification that claims are made of, and how many files each has at least."""
+
+
+SOURCES = {module: path for module, path in sources().items() if within(module, "verification")}
+
+
+def imported(module: str) -> list[str]:
+    """Every name that the module's file imports, in functions too."""
+    return [each.imported for each in imports_in(SOURCES[module], module)]
+
+
+def claim_files_in(names: list[str]) -> list[str]:
+    return [name for name in names if within(name, CLAIMS)]
+
+
+def test_no_claim_file_imports_another() -> None:
+    claim_files = [module for module in SOURCES if within(module, CLAIMS) and SOURCES[module].name != "__init__.py"]
+    assert len(claim_files) >= 56
+    assert {module: claim_files_in(imported(module)) for module in claim_files} == {m: [] for m in claim_files}
+
+
+@pytest.mark.parametrize(("folder", "least"), MATERIAL.items())
+def test_what_claims_are_made_of_knows_no_claim_file(folder: str, least: int) -> None:
+    modules = [module for module in SOURCES if within(module, f"verification.{folder}")]
+    assert len(modules) >= least
+    assert {module: claim_files_in(imported(module)) for module in modules} == {module: [] for module in modules}
+
+
+def test_a_measure_knows_no_case() -> None:
+    """Measures are quantities and formulas; cases ask about them."""
+    measures = [module for module in SOURCES if within(module, "verification.measure")]
+    assert not [(m, name) for m in measures for name in imported(m) if within(name, "verification.cases")]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import loaded_after
-from tests.tiers import spread
+from tests.tiers import only, slow
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 HEAVY = ("torch", "sympy", "scipy", "networkx")
@@ -27,15 +27,15 @@ def heavy_after(code: str) -> list[str]:
 @pytest.mark.parametrize(
     "code",
     [
-        "import odernn",
-        "from odernn.tableaus.tableau import ButcherTableau",
-        "import odernn.tableaus",
+        slow("import odernn"),
+        slow("from odernn.tableaus.tableau import ButcherTableau"),
+        slow("import odernn.tableaus"),
         "import odernn\nfrom odernn.tableaus.tableau import ButcherTableau\nimport odernn.tableaus",
         "import odernn.architecture",
         "from odernn.architecture import get, growth_limit, measures_of as m\nm(get('td'))\ngrowth_limit(get('td'))",
         "import cuda.odernn_kernels",
-        "import verification",
-        "import verification.cli",
+        slow("import verification"),
+        slow("import verification.cli"),
         "from verification.cli import main\nassert main(['--help']) == 0\nprint()",
         "import odernn.published.networks",
         "from odernn import facts, tableaus\nfacts(tableaus.get('gauss 12'))",
@@ -61,7 +61,7 @@ def test_both_back_ends_were_tried() -> None:
     assert {"balls", "second.intervals"} <= set(CERTIFY)
 
 
-@pytest.mark.parametrize("name", spread(HEAVY, 2))
+@pytest.mark.parametrize("name", only(HEAVY, "networkx"))
 def test_a_planted_heavy_import_is_seen(name: str) -> None:
     assert name in heavy_after(f"import odernn\nimport {name}")
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import spread
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 FOLDER = "verification/certify/second"
 PACKAGE = "verification.certify.second"
@@ -96,7 +98,7 @@ def test_no_file_names_the_first_back_end():
     assert breaches(CHECKOUT) == []
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", spread(FILES, 8))  # that of all of them says the test of the texts
 def test_importing_a_file_loads_nothing_of_the_first_back_end(file: str):
     assert loaded(CHECKOUT, module_of(file)) == []
 
@@ -186,14 +188,14 @@ def test_a_tree_without_a_breach_has_none(tree: Path):
     assert breaches(tree) == [] and loaded(tree, f"{PACKAGE}.network_gradient") == []
 
 
-@pytest.mark.parametrize(("file", "line", "name"), PLANTED)
+@pytest.mark.parametrize(("file", "line", "name"), spread(PLANTED, 5))
 def test_a_planted_breach_is_seen_in_the_text_and_in_what_is_loaded(tree: Path, file: str, line: str, name: str):
     module = plant(tree, file, line)
     assert [told for told in breaches(tree) if told.endswith(f"imports {name}") or f"imports {name}." in told]
     assert any(within(name, each) for each in loaded(tree, module))
 
 
-@pytest.mark.parametrize(("file", "line", "name"), LATE)
+@pytest.mark.parametrize(("file", "line", "name"), spread(LATE, 3))
 def test_a_planted_breach_that_waits_is_seen_in_the_text(tree: Path, file: str, line: str, name: str):
     plant(tree, file, line)
     assert [told for told in breaches(tree) if told.endswith(f"imports {name}")]

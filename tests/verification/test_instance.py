@@ -146,13 +146,13 @@ def instances(draw):
     return Instance(draw(numbers), tuple(layers), Inputs(size, tuple(runs)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(deadline=None)
 @given(instances())
 def test_an_instance_is_read_as_it_was_written(instance):
     assert from_plain(to_plain(instance)) == instance
 
 
-@settings(max_examples=40, deadline=None)
+@settings(deadline=None)
 @given(instances(), st.data())
 def test_a_truncated_run_has_the_same_first_inputs(instance, data):
     steps = data.draw(st.integers(1, instance.steps))

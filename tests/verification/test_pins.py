@@ -24,8 +24,12 @@ PINNED: dict[str, Any] = json.loads(PINS.read_text(encoding="utf-8"))
 WITNESSES = {cell: pin["witness"] for cell, pin in PINNED.items() if isinstance(pin, dict)}
 EVERY = 12
 """One in so many witnesses is replayed by the fast tests, all of them by the slow ones."""
-LONG = ("icml-C.1 | free | layer 1 | momentum",)
-"""Of those, what only the slow tests replay: a run of many steps."""
+LONG = {
+    "icml-C.1 | free | layer 1 | momentum",
+    "icml-C.1 | free | layer 3 | position",
+    "both-2.3-mem-vs-fast | layer after layer, in parallel over time | live floats against N b d + L b m",
+}
+"""Of those, what only the slow tests replay: runs of many steps. Another of icml-C.1 is in the tests of witnesses."""
 
 
 def replays(found: Any, folder: Path) -> bool:

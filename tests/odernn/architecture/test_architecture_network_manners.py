@@ -319,7 +319,7 @@ def test_the_module_compiles_with_its_gradients(case: str) -> None:
     close(torch.autograd.grad(output.square().sum(), x)[0], gradient)
 
 
-@pytest.mark.parametrize("case", only(CASES, "td", "two ways", "lstm"))
+@pytest.mark.parametrize("case", only(CASES, "td", "two ways"))
 def test_the_module_exports(case: str) -> None:
     network = build(case)
     x, state = normal(3, 2, 3), start(network, 2)

@@ -181,7 +181,7 @@ CASES = list(itertools.product((0.0, 1e-12, 1.0, 40.0), (1e-6, 0.05, 0.999), (0.
 
 
 @pytest.mark.parametrize(
-    ("dtype", "every_so_many"), [(torch.float64, 7), slow((torch.float64, 1)), slow((torch.float32, 1))]
+    ("dtype", "every_so_many"), [(torch.float64, 13), slow((torch.float64, 1)), slow((torch.float32, 1))]
 )
 def test_every_logarithm_is_finite_however_extreme_the_network(dtype: torch.dtype, every_so_many: int):
     assert len(CASES) == 96
@@ -209,7 +209,7 @@ def test_long_horizons_do_not_overflow(alpha: float, steps: int):
     assert all(math.isfinite(value) for value in numbers_of(report))
 
 
-@pytest.mark.parametrize("name", spread([each.name for each in ROWS], 2))
+@pytest.mark.parametrize("name", spread([each.name for each in ROWS], 1))
 def test_the_printed_networks_are_certified(name: str):
     network = UnICORNN.from_paper(name, generator=torch.Generator().manual_seed(0))
     steps = min(next(each.steps for each in ROWS if each.name == name), 4000)

@@ -274,7 +274,7 @@ def rebuilt_rms(name: str, dtype: torch.dtype) -> tuple[float, float]:
     return math.sqrt(float(form.mean())), math.exp(estimate)
 
 
-@pytest.mark.parametrize("name", spread(["nCIFAR", "psMNIST-128", "psMNIST-256", "RR", "HR"], 2))
+@pytest.mark.parametrize("name", spread(["nCIFAR", "psMNIST-128", "psMNIST-256", "RR", "HR"], 1))
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 def test_the_law_is_within_a_factor_of_two_on_the_printed_networks(name: str, dtype: torch.dtype):
     measured, estimate = rebuilt_rms(name, dtype)

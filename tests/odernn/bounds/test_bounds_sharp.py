@@ -127,7 +127,7 @@ TIGHTNESS = ("1.5697", "1.5704", "1.5697", "1.5714", "1.5711")
 
 
 @pytest.mark.parametrize(("quantity", "sigma"), TABLE)
-@pytest.mark.parametrize("name", spread(NAMES, 2))
+@pytest.mark.parametrize("name", spread(NAMES, 1))
 def test_the_suprema_of_the_printed_networks(name: str, quantity: str, sigma: str):
     printed = row(name)
     value = TABLE[quantity, sigma][NAMES.index(name)]

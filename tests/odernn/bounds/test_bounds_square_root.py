@@ -12,6 +12,7 @@ from mpmath import mp, mpf
 
 from odernn.bounds import icml, sharp
 from odernn.bounds.numbers import BALLS
+from tests.tiers import without
 
 
 def margin(alpha: Fraction, time: Fraction) -> flint.arb:
@@ -29,7 +30,7 @@ def test_the_range_ends_at_the_positive_root_of_the_exponential_against_the_line
         assert margin(alpha, below / 2) > 0 > margin(alpha, above / 2)
 
 
-@pytest.mark.parametrize("alpha", ["1/100", "1/4", "1", "3", "40"])
+@pytest.mark.parametrize("alpha", without(["1/100", "1/4", "1", "3", "40"], "1/100", "1/4"))
 def test_within_its_range_the_square_root_bounds_every_supremum(alpha: str):
     a = Fraction(alpha)
     beta = max(1 + 2 * a, 4 * a * a)

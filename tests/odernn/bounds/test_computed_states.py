@@ -61,8 +61,8 @@ def resonant(alpha: float, h: float, steps: int, quantity: Literal["position", "
 @pytest.mark.parametrize(
     ("alpha", "dt", "steps", "dtype", "roundings"),
     [
-        (0.0, 0.1, 5000, torch.float32, 3),
-        (1.0, 0.1, 2000, torch.float32, 3),
+        slow((0.0, 0.1, 5000, torch.float32, 3)),
+        slow((1.0, 0.1, 2000, torch.float32, 3)),
         (9.0, 0.4, 600, torch.float32, 8),
         (0.0, 0.5, 600, torch.float64, 8),
         slow((1e-4, 0.9, 4000, torch.float32, 3)),

@@ -10,6 +10,7 @@ import torch
 
 from odernn import tableaus
 from odernn.cells.odernn import ODERNN, Coefficient, Gate, MatrixTableau, Stage
+from tests.tiers import only
 
 F64 = torch.float64
 
@@ -55,7 +56,7 @@ def as_tensor(G) -> torch.Tensor:
     ("name", "eta"),
     [("euler", 0.2), ("heun 2", 0.2), ("rk4", 0.2), ("implicit midpoint", 0.8), ("radau iia 2", 0.8)],
 )
-@pytest.mark.parametrize("size", [3, 16])
+@pytest.mark.parametrize("size", only([3, 16], 3))
 def test_a_gradient_network_contracts_in_the_weight_that_it_names(name, eta, size):
     S = gradient_matrix(size)
     net = network(tableaus.get(name), size, eta, -S)

@@ -15,6 +15,7 @@ from odernn import CoRNN, ScoRNN, UnICORNN, cells, fields
 from odernn.cells.cornn import LinearStability
 from odernn.cells.recurrent import Manners
 from tests.odernn.cells.test_cells import normal
+from tests.tiers import only
 
 WITHOUT = ("integrator",)
 NAMES = [name for name in cells.names() if name not in WITHOUT]
@@ -230,7 +231,7 @@ def lipschitz(n: int, given: dict, seed: int) -> torch.nn.Module:
     return cells.get("lipschitz")(3, n, generator=generator, dtype=torch.float64, **given)
 
 
-@pytest.mark.parametrize("n", [12, 64, 200])
+@pytest.mark.parametrize("n", only([12, 64, 200], 12, 64))
 @pytest.mark.parametrize("steps", [8, 64, 784, 4000])
 def test_lipschitz_modes_do_not_grow_at_the_start_and_are_forgotten_in_the_steps_given(n: int, steps: int) -> None:
     given = cells.suggest("lipschitz", steps)

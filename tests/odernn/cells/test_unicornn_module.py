@@ -14,6 +14,7 @@ from odernn.cells.unicornn import UnICORNN
 from odernn.executions import torch_loop
 from odernn.published import networks as published
 from tests.odernn.cells.unicornn_book import F64, INDICES, VARIANTS, network, normal, previous, start
+from tests.tiers import only
 
 # --- parameters, initialisation, dropout
 
@@ -147,7 +148,7 @@ TRACED = [*VARIANTS[:4], {"residual_skip": 2, "num_layers": 4}]
 @pytest.mark.parametrize(
     "options",
     # two directions compile below, with lengths; the other variants are the same graph with other numbers
-    [pytest.param(each, marks=() if each in TRACED[:1] else pytest.mark.slow) for each in TRACED],
+    [pytest.param(each, marks=pytest.mark.slow) for each in TRACED],
     ids=str,
 )
 def test_torch_compile_makes_one_graph_with_the_same_answer_and_gradients(options):
@@ -163,7 +164,7 @@ def test_torch_compile_makes_one_graph_with_the_same_answer_and_gradients(option
     torch.testing.assert_close(found[1], found[0], rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("options", TRACED, ids=str)
+@pytest.mark.parametrize("options", only(TRACED, *TRACED[-2:]), ids=str)
 def test_torch_export_keeps_the_map(options):
     options = {"num_layers": 2} | options
     model = network(options.pop("num_layers"), **options)

@@ -31,11 +31,11 @@ from tests.odernn.executions.cpu_problems import (
     run,
     saddle,
 )
-from tests.tiers import without
+from tests.tiers import slow, without
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize(("alpha", "h"), [(0.0, 0.0343), (30.0, 0.19), (0.0, 0.19)])
+@pytest.mark.parametrize(("alpha", "h"), [slow((0.0, 0.0343)), slow((30.0, 0.19)), (0.0, 0.19)])
 def test_exact_steps_back_to_every_state_of_17984(dtype: torch.dtype, alpha: float, h: float):
     """Zero mismatches, to the bit of float64, also where the trajectory is chaotic."""
     steps, columns = 17984, 5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import pickle
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +19,7 @@ from odernn.cells.cornn import CoRNN
 from odernn.cells.exprnn import ExpRNN
 from odernn.cells.scornn import ScoRNN
 from odernn.executions import ExecutionUnavailable, dense
-from tests.tiers import only
+from tests.tiers import only, where
 
 pytest.importorskip("numba", reason="the fused CPU execution needs the extra `fast`")
 
@@ -65,7 +64,10 @@ def test_the_cases_are_all_there():
     assert len(CASES) == 5 * 5 * 2 * 2
 
 
-@pytest.mark.parametrize(("label", "steps", "dtype", "bidirectional"), CASES)
+# of every cell, dtype and number of steps one direction, of three steps both
+@pytest.mark.parametrize(
+    ("label", "steps", "dtype", "bidirectional"), where(CASES, lambda case: case[3] != (case[1] == 3))
+)
 def test_the_fused_recurrence_is_the_loop(label: str, steps: int, dtype: torch.dtype, bidirectional: bool):
     assert_is_the_loop(label, steps, dtype, bidirectional)
 
@@ -326,8 +328,3 @@ def test_without_values_the_fused_recurrence_says_what_it_needs(label: str):
     network = CELLS[label](execution="cpu", device="meta")
     with pytest.raises(ValueError, match='x is on meta, but execution="cpu" runs on the CPU'):
         network(torch.zeros(2, 1, 3, device="meta"))
-
-
-def test_cells_do_not_import_numba():
-    code = "import sys, odernn.cells.cornn, odernn.cells.scornn; sys.exit('numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

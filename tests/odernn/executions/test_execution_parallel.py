@@ -86,7 +86,7 @@ def test_the_states_are_those_of_the_loop(steps: int, dtype: torch.dtype, shape:
         assert_is_the_loop(found, p)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", only(DTYPES, DTYPES[0]))
 @pytest.mark.parametrize(
     ("dt", "alpha", "spread"),
     [(0.38, 30.65, 0.0), (0.05, 0.0, 0.0), (0.1, 1.0, 3.0), (1.5, 1.0, 0.0), (2e-4, 3.0, 1.0)],
@@ -105,7 +105,7 @@ def test_the_admitted_error_would_not_admit_another_step_size():
         assert_is_the_loop(found, p)
 
 
-@pytest.mark.parametrize("tile", [1, 2, 7, 64, 100, 101, 4096])
+@pytest.mark.parametrize("tile", only([1, 2, 7, 64, 100, 101, 4096], 7, 64, 100, 4096))
 def test_the_tile_is_a_matter_of_time_only(tile: int):
     p = problem(101)
     found, info = parallel.solve(**p, tile=tile)
@@ -342,7 +342,7 @@ def assert_every_window_is_the_loop(p: dict[str, Tensor], result: Any, window: i
     assert ((zs[window:] - z).abs() <= 2 * bound.z + first.z).all()
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", only(DTYPES, DTYPES[0]))
 @pytest.mark.parametrize("tile", only([64, 512], 64))
 @pytest.mark.parametrize(("dt", "spread"), [(0.4, 4.0), (1.5, 4.0), (1.9, 30.0)])
 def test_a_chaotic_recurrence_converges_or_says_that_it_did_not(dtype, tile, dt, spread):

@@ -233,12 +233,14 @@ def test_the_torch_execution_is_always_there():
 
 @pytest.mark.parametrize("before", only(["", "sys.modules['numba'] = None;"], "sys.modules['numba'] = None;"))
 def test_what_is_installed_is_told_without_loading_it_and_is_what_is_available(before: str):
+    """Cells that have a fused execution do not load numba either."""
+    cells = "import sys, odernn.cells.cornn, odernn.cells.scornn; assert 'numba' not in sys.modules;"
     code = (
         "from odernn import executions; found = executions.installed(); assert sys.modules.get('numba') is None;"
         "assert not {'odernn.executions.cpu.execution', 'odernn.executions.parallel'} & sys.modules.keys();"
         "print(found == {name: reason is None for name, reason in executions.available().items()})"
     )
-    done = subprocess.run([sys.executable, "-c", f"import sys;{before}{code}"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", f"{cells}{before}{code}"], capture_output=True, text=True)
     assert done.stdout == "True\n", done.stderr
 
 

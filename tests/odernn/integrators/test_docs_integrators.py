@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from tests import scripts
+from tests.tiers import slow
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 PAGE = CHECKOUT / "docs" / "integrators.md"
@@ -116,13 +117,16 @@ def test_the_disc_of_a_symplectic_method_keeps_the_area_that_a_linear_image_woul
     assert late < 0.1 * early
 
 
-def test_an_explicit_step_takes_one_tanh_a_stage_and_an_implicit_one_more() -> None:
+@pytest.mark.parametrize(
+    ("name", "stages"),
+    [slow(("implicit midpoint", 1)), slow(("gauss 2", 2)), slow(("implicit euler", 1)), ("radau iia 2", 2)],
+)
+def test_an_explicit_step_takes_one_tanh_a_stage_and_an_implicit_one_more(name: str, stages: int) -> None:
     """One Newton iteration of s stages evaluates s forces and s derivatives; the start one more of each stage."""
     table = rows(generated("methods", text()))
     assert [table[name]["tanh a step"] for name in script.METHODS[:6]] == ["1", "2", "4", "1", "2", "6"]
-    for name, stages in (("implicit midpoint", 1), ("gauss 2", 2), ("implicit euler", 1), ("radau iia 2", 2)):
-        found = script.table_orbit(name)
-        assert found.tanh == stages * (2 * found.iterations + script.STEPS)
+    found = script.table_orbit(name)
+    assert found.tanh == stages * (2 * found.iterations + script.STEPS)
 
 
 def test_numbers_are_printed_as_everywhere_in_the_documents() -> None:

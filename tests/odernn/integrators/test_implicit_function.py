@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 
 import pytest
@@ -15,6 +16,7 @@ from odernn.cells.integrator import IntegratorRNN
 from odernn.cells.odernn import ODERNN
 from odernn.integrators import ConvergenceError, prepared
 from tests.odernn.integrators.stepping import F64, Pendulum, Relaxation, normal
+from tests.tiers import only
 
 U = normal(3, 2, 3, seed=1)  # (time, batch, input)
 
@@ -147,8 +149,9 @@ def test_an_input_that_is_not_finite_is_named_by_an_odernn_too():
 # --- torch.export and torch.compile
 
 
-@EVERY
-@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("strict", "label"), only(itertools.product((False, True), CELLS), (False, "monotone"), (True, "odernn"))
+)
 def test_a_failed_export_leaves_nothing_behind(label: str, strict: bool):
     """How often Newton iterates depends on numbers that an export has not; module and method stay as they were."""
     cell, parameters = made(label)

@@ -30,7 +30,7 @@ from tests.odernn.integrators.stepping import (
     halves,
     normal,
 )
-from tests.tiers import spread
+from tests.tiers import spread, where
 
 W, ALPHA = np.array([0.8, -0.5, 1.7]), 1.1
 OSCILLATOR = Oscillator(torch.tensor(W), ALPHA)
@@ -95,7 +95,7 @@ def test_the_closed_form_of_a_linear_field_is_the_step_of_the_book(name: str):
     assert name in PAIRS or gap_to_the_book(name, LINEAR) <= 1e-13
 
 
-@pytest.mark.parametrize("name", [*PAIRS, "gauss 2", "kvaerno 3", "rk4"])
+@pytest.mark.parametrize("name", where([*PAIRS, "gauss 2", "kvaerno 3", "rk4"], lambda name: name.endswith(("6", "8"))))
 def test_a_field_that_is_not_separable_is_solved_for_what_makes_it_implicit(name: str):
     assert gap_to_the_book(name, PENDULUM) <= 1e-13
 
@@ -284,7 +284,7 @@ def test_how_many_gradients_were_compared():
     assert (len(FIRST_ORDER), len(SECOND_ORDER)) == (5 * 5 + 3, 2 * 4 + 2)
 
 
-@pytest.mark.parametrize(("name", "field"), FIRST_ORDER)
+@pytest.mark.parametrize(("name", "field"), spread(FIRST_ORDER, 14))
 def test_the_gradient_is_that_through_a_converged_iteration(name: str, field: str):
     leaves = leaves_of(FIELDS[field], tableaus.get(name).stages)
     found, expected = (gradient(f(tableaus.get(name), FIELDS[field], leaves), leaves) for f in (run, unrolled))
@@ -292,7 +292,7 @@ def test_the_gradient_is_that_through_a_converged_iteration(name: str, field: st
         torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize(("name", "field"), spread(SECOND_ORDER, 5))
+@pytest.mark.parametrize(("name", "field"), where(spread(SECOND_ORDER, 5), lambda each: each[1] == "pendulum"))
 def test_first_and_second_derivatives_are_those_of_finite_differences(name: str, field: str):
     leaves = leaves_of(FIELDS[field], tableaus.get(name).stages, h=5 * NEURONS)
 

@@ -19,7 +19,7 @@ from odernn import tableaus
 from odernn.fields.oscillator import Oscillator
 from odernn.integrators import step
 from odernn.tableaus.tableau import ButcherTableau, Composition
-from tests.tiers import spread
+from tests.tiers import spread, where
 
 SLACK = 0.2
 REFERENCE = 1e-13  # relative tolerance of the reference solutions
@@ -97,7 +97,7 @@ def slope_of(method: ButcherTableau, problem: str, c: list[float] | None = None)
     return slope(lambda steps: float(np.linalg.norm(run(method, problem, steps, c) - reference(problem))), MOST)
 
 
-@pytest.mark.parametrize(("name", "problem"), spread(itertools.product(EXPLICIT, PROBLEMS), 61))
+@pytest.mark.parametrize(("name", "problem"), spread(itertools.product(EXPLICIT, PROBLEMS), 31))
 def test_the_error_of_an_explicit_method_falls_with_its_order(name: str, problem: str):
     method = tableaus.get(name)
     assert slope_of(method, problem) >= method.order - SLACK
@@ -144,7 +144,7 @@ def oscillator_error(name: str, steps: int) -> float:
     return float(np.linalg.norm(torch.cat(state).numpy() - oscillator_reference()))
 
 
-@pytest.mark.parametrize("name", spread(SPLIT, 8))
+@pytest.mark.parametrize("name", where(spread(SPLIT, 8), lambda name: name.endswith(("6", "8"))))
 def test_the_error_of_a_step_in_torch_falls_with_the_order_of_the_splitting(name: str):
     assert slope(lambda steps: oscillator_error(name, steps), MOST_IN_TORCH) >= tableaus.get(name).order - SLACK
 

@@ -14,7 +14,7 @@ from odernn.fields.oscillator import Oscillator
 from odernn.integrators import prepared
 from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau
 from tests.odernn.integrators.stepping import F64, Pendulum, Relaxation, book_of_oscillator, normal
-from tests.tiers import spread
+from tests.tiers import spread, where
 
 END = 2.0
 SLACK = 0.25
@@ -110,7 +110,7 @@ def slope(method, problem: str, order: int, **options) -> float:
     return float(np.polyfit(np.log(END / np.array(counts)), np.log(errors), 1)[0])
 
 
-@pytest.mark.parametrize(("name", "problem"), spread(CASES, 7))
+@pytest.mark.parametrize(("name", "problem"), where(spread(CASES, 7), lambda each: each[0] == "yoshida 4 of midpoints"))
 def test_the_error_falls_with_the_order(name: str, problem: str):
     method = (ONE_METHOD | PAIRS)[name]
     assert slope(method, problem, method.order) == pytest.approx(method.order, abs=SLACK)

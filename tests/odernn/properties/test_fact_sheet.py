@@ -20,6 +20,7 @@ from odernn.properties.fact_sheet import INERTIA, PARTITIONED, SINGLE, decided, 
 from odernn.tableaus import families
 from odernn.tableaus.tableau import ButcherTableau, Composition, Q
 from tests.processes import loaded_after
+from tests.tiers import spread
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 PARTITIONED_ONLY = {"order on separable systems", "explicit on separable systems", "symplectic on separable systems"}
@@ -253,14 +254,18 @@ def test_no_function_has_the_name_of_a_module() -> None:
 
 @pytest.mark.parametrize(
     "statements",
-    list(
-        itertools.permutations(
-            (
-                "from odernn import algebraic_stability, order, symmetry, symplecticity",
-                "from odernn.properties import algebraic_stability, fact_sheet, symmetry, symplecticity",
-                "from odernn import tableaus; tableaus.GAUSS_2",
-            )
-        )
+    spread(
+        map(
+            pytest.param,
+            itertools.permutations(
+                (
+                    "from odernn import algebraic_stability, order, symmetry, symplecticity",
+                    "from odernn.properties import algebraic_stability, fact_sheet, symmetry, symplecticity",
+                    "from odernn import tableaus; tableaus.GAUSS_2",
+                )
+            ),
+        ),
+        2,
     ),
 )
 def test_functions_stay_functions_whatever_is_imported_first(statements: tuple[str, ...]) -> None:

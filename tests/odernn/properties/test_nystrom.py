@@ -33,6 +33,7 @@ from odernn.tableaus.methods import in_stages, resolve
 from odernn.tableaus.nystrom import NystromTableau, nystrom_adjoint, nystrom_method, nystrom_step
 from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau, Q
 from tests.odernn.exact.power_series import LENGTH, H, Point, Ridges, agreement, exact_flow, point, series
+from tests.tiers import slow
 
 METHODS = {name: nystrom_catalogue.get(name) for name in nystrom_catalogue.names()}
 FACTS = {  # stages, order, symplectic, symmetric
@@ -140,7 +141,7 @@ def test_the_order_is_that_of_the_power_series_in_h(name: str) -> None:
     assert measured_order(METHODS[name]) == nystrom_order(METHODS[name]).value
 
 
-@pytest.mark.parametrize("name", ["rkn nystroem 5", "rkn albrecht 6"])
+@pytest.mark.parametrize("name", ["rkn nystroem 5", slow("rkn albrecht 6")])
 def test_every_coefficient_is_needed(name: str) -> None:
     """A change of any entry by 1/1000 lowers the order, and the trees and the series say the same."""
     method = METHODS[name]
@@ -279,7 +280,7 @@ def test_the_step_preserves_the_symplectic_form_exactly_or_not_at_all(name: str)
     assert (jacobian.transpose() * J * jacobian == J) is (nystrom_symplecticity(METHODS[name]).holds is True)
 
 
-@pytest.mark.parametrize("name", [*RATIONAL, "rkn mclachlan atela 4"])  # of order 5 the fractions have 10⁶ digits
+@pytest.mark.parametrize("name", [*RATIONAL, slow("rkn mclachlan atela 4")])  # of order 5 the fractions have 10⁶ digits
 def test_a_step_back_of_a_symmetric_method_ends_where_it_began(name: str) -> None:
     method = METHODS[name]
     y, v, _ = exact_step(method, *START, Q(1, 4))

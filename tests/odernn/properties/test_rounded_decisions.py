@@ -19,6 +19,7 @@ from odernn.properties.symmetry import symmetry
 from odernn.properties.symplecticity import symplecticity
 from odernn.tableaus import families
 from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau
+from tests.tiers import only
 
 DECISIONS = (
     a_stability,
@@ -72,7 +73,7 @@ def agree(said: Certificate, true: Certificate) -> None:
         assert said.because.endswith("for the coefficients as printed"), said
 
 
-@pytest.mark.parametrize("way", WRITE)
+@pytest.mark.parametrize("way", only(WRITE, "doubles"))
 @pytest.mark.parametrize(("name", "s"), METHODS)
 def test_no_verdict_is_the_opposite_of_the_one_about_the_numbers_meant(name: str, s: int, way: str) -> None:
     method = getattr(families, name)(s)

@@ -21,6 +21,7 @@ from odernn.properties.trees import trees
 from odernn.tableaus.families import FAMILIES, gauss, lobatto_pair, radau_iia
 from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau
 from tests.processes import loaded_after
+from tests.tiers import slow
 
 RK4 = ButcherTableau([[0, 0, 0, 0], ["1/2", 0, 0, 0], [0, "1/2", 0, 0], [0, 0, 1, 0]], ["1/6", "1/3", "1/3", "1/6"])
 DOPRI = ButcherTableau(
@@ -158,7 +159,9 @@ SUZUKI_UMENO_8 = [
 ]
 
 
-@pytest.mark.parametrize("base", [VERLET, MIDPOINT, lobatto_pair(3).butcher()], ids=["verlet", "midpoint", "lobatto 3"])
+@pytest.mark.parametrize(
+    "base", [slow(VERLET), MIDPOINT, lobatto_pair(3).butcher()], ids=["verlet", "midpoint", "lobatto 3"]
+)
 def test_fifteen_steps_are_consistent_with_order_eight(base: Any):
     gammas = [*SUZUKI_UMENO_8, *SUZUKI_UMENO_8[-2::-1]]
     found = order(Composition(base, gammas, "suzuki-umeno 8", digits=26))

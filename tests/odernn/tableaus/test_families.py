@@ -19,7 +19,7 @@ from odernn.properties.symplecticity import symplecticity
 from odernn.tableaus import families
 from odernn.tableaus.families import FAMILIES, PolynomialTableau, lobatto_pair, named
 from odernn.tableaus.tableau import ButcherTableau
-from tests.tiers import spread
+from tests.tiers import spread, where
 
 Q = fmpq
 PLACES = 40
@@ -146,7 +146,7 @@ def test_the_number_of_members_compared():
     assert len(SIZES) == 5 * 8 + 8 * 7
 
 
-@pytest.mark.parametrize(("name", "s"), spread(SIZES, 48))
+@pytest.mark.parametrize(("name", "s"), where(spread(SIZES, 48), lambda each: each[1] > 6))
 def test_every_member_solves_its_defining_equations(name: str, s: int):
     with mpmath.workdps(PLACES + 30):
         assert deviation(FAMILIES[name](s), oracle(name, s)) < mpf(10) ** -PLACES

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 
 from odernn.published.sources import Source
+from tests.tiers import slow
 from verification.answer import SPREAD, answer, spread_over
 from verification.cases.inequality import Inequality
 from verification.cases.narrow_places import (
@@ -117,7 +118,7 @@ def test_back_ends_that_contradict_each_other_at_a_spread_place_are_an_error() -
     assert said == ERROR and "contradict each other at x = " in because
 
 
-@pytest.mark.parametrize("name", ["thm-C | all t | |z|²", "thm-F | float16 | fl(fl(y + d) − d) = y"])
+@pytest.mark.parametrize("name", ["thm-C | all t | |z|²", slow("thm-F | float16 | fl(fl(y + d) − d) = y")])
 def test_shipped_cases_are_refuted_in_most_boxes_of_a_twentieth(name: str) -> None:
     claim_id, domain, quantity = name.split(" | ", 2)
     case = Registry().get(claim_id).claim.case(domain, quantity)

@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from odernn.cells.unicornn import UnICORNN
+from tests.tiers import slow
 from verification.cases import network_gradient
 from verification.cases.network_gradient import NetworkGradient
 from verification.certify.second import intervals as second
@@ -145,7 +146,7 @@ def test_the_same_network_with_a_small_input_or_another_place_is_refused(registr
         assert not certified({**parameters, name: value}, registry), name
 
 
-@pytest.mark.parametrize(("theta", "layer"), [("b", 1), ("w", 1), ("c", 2), ("V", 2), ("b", 2)])
+@pytest.mark.parametrize(("theta", "layer"), [("b", 1), slow(("w", 1)), slow(("c", 2)), ("V", 2), slow(("b", 2))])
 def test_each_number_moved_so_that_the_bound_is_no_longer_exceeded_is_refused(theta: str, layer: int) -> None:
     """The bound is set just below what the network reaches; either direction of every kind of number."""
     base = made(theta=theta, m=5, depth=2, steps=12, large=1, seed=1) | {"layer": str(layer)}

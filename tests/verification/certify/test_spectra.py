@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.tiers import slow
 from verification.certify import network, spectra
 from verification.certify.spectra import Range
 
@@ -69,10 +70,11 @@ def test_both_ways_agree_on_random_matrices_and_faults_are_told_apart():
                 assert first.lower > third.upper or first.upper < third.lower, name
 
 
-def test_every_matrix_within_the_radii_is_covered():
+@pytest.mark.parametrize("count", [50, slow(200)])
+def test_every_matrix_within_the_radii_is_covered(count: int):
     rng = np.random.default_rng(1)
     matrix = Known.of(rng.standard_normal((4, 4)), 1e-3)
-    for _ in range(200):
+    for _ in range(count):
         inside = matrix.middle + 1e-3 * rng.choice([-1.0, 1.0], size=(4, 4))
         for way in (FLOATS, BALLS):
             for name, value in (

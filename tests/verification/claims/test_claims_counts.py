@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from odernn.published.networks import ROWS, network
+from tests.tiers import slow
 from tests.verification.claims.claim_rows import doubt_of
 from verification.answer import answer
 from verification.cases import module_counts
@@ -170,8 +171,8 @@ def test_counts_read_as_printed() -> None:
         ("both-C.4-L3max", "rows of Table 6", "proved"),
         ("both-C.4-L3max", "App. E, standard network", "refuted"),
         ("both-2.3-memory", "all layers stepped back together", "not-refuted"),
-        ("both-2.3-memory", "stored states", "not-refuted"),
-        ("both-2.3-mem-vs-fast", "layer after layer, in parallel over time", "refuted"),
+        slow(("both-2.3-memory", "stored states", "not-refuted")),
+        slow(("both-2.3-mem-vs-fast", "layer after layer, in parallel over time", "refuted")),
     ],
 )
 def test_every_case_is_answered(name: str, domain: str, verdict: str) -> None:

@@ -101,6 +101,7 @@ INSTANCES = {("cplx-3.4-D0", 0), ("cplx-3.4-D0", 1), ("cplx-alg", 3)}
 
 SLOW = SEARCHED | {
     *(("cplx-P3.3.1", 1), ("cplx-T3.4/A.2", 1), ("cplx-T3.2-uni", 1), ("cplx-F1b", 1), ("cplx-F1b", 2)),
+    *(("cplx-alg", 2), ("cplx-alg", 4), ("cplx-T3.2", 1)),
     *(("thm-A-df", number) for number in (1, 3, 5)),
 }
 

@@ -17,7 +17,7 @@ from scipy.integrate import solve_ivp
 
 from odernn.bounds.numbers import BALLS
 from odernn.published.networks import ROWS, row
-from tests.tiers import spread
+from tests.tiers import only, spread, without
 from tests.verification.claims.both_typings import both_sides, inequality_of
 from verification import verdict
 from verification.answer import answer
@@ -79,7 +79,7 @@ def test_all_statements_are_on_trial() -> None:
     assert sorted(CLAIMS) == sorted(IDS)
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", without(IDS, "both-63-65", "sam-3.1", "sam-67"))  # beside sam-66, sam-C.2
 def test_each_family_is_decided_under_smoke(name: str) -> None:
     claim = CLAIMS[name]
     found = [answer(claim, case, SMOKE, 0) for case in claim.cases]
@@ -593,7 +593,7 @@ def test_parameters_of_a_whole_network_are_decided_by_its_own_check() -> None:
 # --- sam (32) by the steps of its proof
 
 
-@pytest.mark.parametrize("quantity", ["position", "momentum"])
+@pytest.mark.parametrize("quantity", only(["position", "momentum"], "position"))
 def test_the_bound_of_sam_is_proved_and_less_than_it_is_not(quantity: str) -> None:
     """The planted falsehoods: a hundredth of the factor 2 under the root, and no exponential with a tenth of it."""
     roots = (Root(), Root(factor=Q(1, 50)), Root(factor=Q(1, 5), growth=Q(0)))

@@ -12,6 +12,7 @@ import torch
 
 from odernn.cells.scornn import ScoRNN
 from odernn.orthogonal.cayley import modrelu
+from tests.tiers import without
 from tests.verification.claims import claim_rows as rows
 from verification.cases import activation_slopes
 from verification.certify import modrelu_run
@@ -41,7 +42,7 @@ def verdict_of(case: Case) -> str:
     return str(rows.verdict_of(case).verdict)
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", without(EXPECTED, "sco-5.5.2-exp"))  # searched as sco-5.5.2 is
 def test_every_case_is_answered(name: str) -> None:
     assert rows.verdicts_of(CLAIMS[name]) == EXPECTED[name]
     assert set(EXPECTED) == set(CLAIMS)

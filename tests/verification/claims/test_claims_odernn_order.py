@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from odernn.published.sources import Source
+from tests.tiers import where
 from tests.verification.claims import claim_rows as rows
 from verification.answer import answer
 from verification.claim import Claim
@@ -64,7 +65,8 @@ def test_every_question_is_registered_and_pinned():
     assert set(CLAIMS) <= ids and set(EXPECTED) == set(CLAIMS) and len(CASES) == 16
 
 
-@pytest.mark.parametrize(("name", "domain", "quantity"), CASES)
+# the one with a K of its own in every layer is searched in seconds; three others of ode-eq1 are asked
+@pytest.mark.parametrize(("name", "domain", "quantity"), where(CASES, lambda each: "K_j of its own" in each[1]))
 def test_verdict(name, domain, quantity):
     claim = CLAIMS[name]
     case = claim.case(domain, quantity)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.tiers import where
 from tests.verification.claims import claim_rows as rows
 from verification.claims.scornn import quoted_counts as quoted
 
@@ -14,7 +15,9 @@ ORNN = quoted.QuotedNetwork("oRNN", 128, 2, 1, 16, "2.6k")
 EURNN = quoted.QuotedNetwork("EURNN", 512, 2, 1, 2, "3k")
 
 
-@pytest.mark.parametrize("case", CLAIM.cases, ids=lambda case: case.domain)
+@pytest.mark.parametrize(
+    "case", where(CLAIM.cases, lambda case: "EURNN, n = 512, some L" in case.domain), ids=lambda case: case.domain
+)
 def test_every_printed_number_is_a_count(case):
     judgement = rows.judged(CLAIM, case)
     assert judgement.verdict == rows.PROVED, judgement.because

@@ -19,6 +19,7 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
+from tests.tiers import where
 from tests.verification.claims import claim_rows as rows
 from tests.verification.claims.both_typings import inequality_of
 from verification import verdict
@@ -97,7 +98,11 @@ def test_what_comes_out_for_the_elementary_inequalities() -> None:
     }
 
 
-@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda x: x if isinstance(x, str) else f"{x.domain} {x.quantity}")
+@pytest.mark.parametrize(
+    ("name", "case"),
+    where(CASES, lambda row: (row[1].domain, row[1].quantity) == ("N ≤ 16", "line 5: a_k")),
+    ids=lambda x: x if isinstance(x, str) else f"{x.domain} {x.quantity}",
+)
 def test_each_case_is_decided_the_same_whatever_it_is_called(name: str, case: Case) -> None:
     found = answer(CLAIMS[name], case, SMOKE, 0)
     other = answer(replace(CLAIMS[name], id="another"), case, SMOKE, 0)
@@ -622,6 +627,7 @@ def test_each_side_of_each_line_is_not_zero_by_itself(name: str, monkeypatch: py
 
 # --- planted falsehoods and truths about the ODE and (38)
 
+SHORT = ("(38): added terms dropped", "(38): dt dropped")
 FALSE: dict[str, Callable[[], Case]] = {
     "floor times 101/100": lambda: rest_sensitivities.floor_case(Q(101, 100)),
     "floor times 2": lambda: rest_sensitivities.floor_case(Q(2)),
@@ -656,7 +662,7 @@ TRUE: dict[str, Callable[[], Case]] = {
 }
 
 
-@pytest.mark.parametrize("name", FALSE)
+@pytest.mark.parametrize("name", where(FALSE, lambda name: name.startswith("(38)") and name not in SHORT))
 def test_a_planted_falsehood_is_refuted(name: str) -> None:
     case = FALSE[name]()
     found = judged(case)

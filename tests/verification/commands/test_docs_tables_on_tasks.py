@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests import scripts
-from tests.tiers import spread
+from tests.tiers import slow, spread
 from verification.cli import main
 from verification.report.pictures import training as training_pictures
 from verification.training import configuration, loop
@@ -198,7 +198,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-@pytest.mark.parametrize("kind", ["gradients", "neurons"])
+@pytest.mark.parametrize("kind", ["gradients", slow("neurons")])
 def test_a_picture_of_a_run(kind: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="drawing needs the extra odernn[plots]")
     file = tmp_path / f"{kind}.svg"

@@ -17,6 +17,7 @@ import pytest
 from odernn.architecture import Edge, RNNGraph, files, get, measures_of, names
 from odernn.architecture.measures import MeasureEvidence
 from tests.processes import loaded_after
+from tests.tiers import slow
 from tests.verification.commands import lines as lines_of
 from verification.cli import main
 from verification.commands import graph as command
@@ -107,7 +108,7 @@ def test_every_name_of_the_catalogue_is_found_as_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["text", "github", "latex", "csv", "json"])
-@pytest.mark.parametrize("what", [["clockwork(2,3)"], ["figure 1(a)", "--steps", "40"], ["--list"]])
+@pytest.mark.parametrize("what", [["clockwork(2,3)"], ["figure 1(a)", "--steps", "40"], slow(["--list"])])
 def test_every_format_twice_the_same(capsys: pytest.CaptureFixture[str], what: list[str], name: str) -> None:
     assert name in formats()
     once, twice = (printed(capsys, *what, "--format", name) for _ in range(2))
@@ -326,9 +327,10 @@ def test_bad_usage_is_one_line_that_says_what_to_do(
 
 def test_the_command_starts_without_torch_scipy_sympy_and_matplotlib() -> None:
     """Also where it fails: the line must not wait for torch."""
-    for name, code in (("td", DONE), ("dt", USAGE)):
-        run = f"from verification.cli import main\nassert main(['graph', {name!r}, '--format', 'csv']) == {code}"
-        assert loaded_after(run, ("torch", "sympy", "scipy", "matplotlib", "networkx"), prints=True) == []
+    run = "from verification.cli import main\n" + "\n".join(
+        f"assert main(['graph', {name!r}, '--format', 'csv']) == {code}" for name, code in (("td", DONE), ("dt", USAGE))
+    )
+    assert loaded_after(run, ("torch", "sympy", "scipy", "matplotlib", "networkx"), prints=True) == []
 
 
 def test_a_fault_in_the_evidence_stops_the_command(

@@ -19,6 +19,7 @@ from odernn.tableaus import families
 from odernn.tableaus import files as tableau_files
 from odernn.tableaus.catalogue import nystrom as nystrom_catalogue
 from tests.processes import loaded_after
+from tests.tiers import slow
 from tests.verification.commands import lines as lines_of
 from verification.cli import main
 from verification.commands import tableau as command
@@ -72,7 +73,7 @@ def test_the_catalogues_oldest_misprint(capsys: pytest.CaptureFixture[str], tmp_
         (["lobatto iiic* 4"], "lobatto iiic* 4"),
         (["ssp (10,4)"], "ssp (10,4)"),
         (["ssp", "10", "4"], "ssp (10,4)"),
-        (["DOP853"], "dop853"),
+        slow((["DOP853"], "dop853")),
         (["stoermer verlet.position"], "lobatto iiia 2"),
     ],
 )
@@ -101,7 +102,7 @@ def test_decimals_on_request(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["text", "github", "latex", "csv", "json"])
-@pytest.mark.parametrize("what", [["radau iia 3"], ["--compare", "gauss 2", "yoshida 4"], ["--list"]])
+@pytest.mark.parametrize("what", [["radau iia 3"], ["--compare", "gauss 2", "yoshida 4"], slow(["--list"])])
 def test_every_format_twice_the_same(capsys: pytest.CaptureFixture[str], what: list[str], name: str) -> None:
     assert name in formats()
     once, twice = (printed(capsys, *what, "--format", name) for _ in range(2))
@@ -292,9 +293,11 @@ def test_bytes_that_are_no_text(capsys: pytest.CaptureFixture[str], tmp_path: Pa
 
 def test_the_command_starts_without_torch_scipy_and_sympy() -> None:
     """Also where it fails: the line must not wait for torch."""
-    for name, code in (("gauss 12", DONE), ("gaus 12", USAGE)):
-        run = f"from verification.cli import main\nassert main(['tableau', {name!r}, '--format', 'csv']) == {code}"
-        assert loaded_after(run, ("torch", "sympy", "scipy"), prints=True) == []
+    run = "from verification.cli import main\n" + "\n".join(
+        f"assert main(['tableau', {name!r}, '--format', 'csv']) == {code}"
+        for name, code in (("gauss 12", DONE), ("gaus 12", USAGE))
+    )
+    assert loaded_after(run, ("torch", "sympy", "scipy"), prints=True) == []
 
 
 # --- what the documents say -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import only
 from verification import tasks
 from verification.cli import main
 from verification.tasks import adding, text8_characters
@@ -29,7 +30,7 @@ def test_a_task_is_described_split_by_split(capsys: pytest.CaptureFixture[str]) 
     assert "7 sequences of 20 × 2" in expected[0]
 
 
-@pytest.mark.parametrize("setting", ["forcing=0.9", "forcing=1", "transient=0"])
+@pytest.mark.parametrize("setting", only(["forcing=0.9", "forcing=1", "transient=0"], "forcing=1", "transient=0"))
 def test_options_have_the_type_of_their_default(setting: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["task", "Lorenz96", "--set", setting, "--set", "count=2", "--set", "steps=5"]) == DONE
     assert capsys.readouterr().out.count("2 sequences of 5 × 5") == 3

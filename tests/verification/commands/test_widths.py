@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import only
 from tests.verification.commands.lines import printed, refused
 from verification.registry import Registry
 from verification.report import fit
@@ -20,7 +21,7 @@ def room(line: str) -> int:
     return sum(not unicodedata.combining(c) for c in line)
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", only([80, 120], 80))
 @pytest.mark.parametrize("command", ["claims", "doctor"])
 def test_no_line_is_longer_than_the_terminal(
     width: int, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

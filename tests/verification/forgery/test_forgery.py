@@ -73,22 +73,28 @@ LONG = re.compile(r"printed .* \| (\|dE/dθ\||‖dX)|n\^\(3/4\)|\(107\)/\(80\) .
 """Gradients over hundreds of steps and high orders: most of the time for one case in twenty."""
 
 
-def some_of_every_claim() -> list[Target]:
-    """Of the cases of a claim without the long ones, if it has others, every ninth, the first among them."""
+def some_of_every_claim(every_so_many: int = 1) -> list[Target]:
+    """Of the cases of a claim without the long ones, if it has others, every ninth, the first among them.
+
+    ``every_so_many``: of every second, third ... claim.
+    """
     by_claim: dict[str, list[Target]] = {}
     for target in sorted(KNOWN, key=lambda each: bool(LONG.search(each.name))):
         if not LONG.search(target.name) or target.claim.id not in by_claim:
             by_claim.setdefault(target.claim.id, []).append(target)
-    return [target for each in by_claim.values() for target in each[::9]]
+    return [target for each in list(by_claim.values())[::every_so_many] for target in each[::9]]
 
 
 @pytest.mark.timeout(3600)  # all of them take ten minutes on a busy machine
 @pytest.mark.parametrize(
-    ("count", "attacked"), [(1, some_of_every_claim()), slow((4, KNOWN))], ids=["some", "all, four times"]
+    ("count", "attacked"),
+    [(1, some_of_every_claim(3)), slow((1, some_of_every_claim())), slow((4, KNOWN))],
+    ids=["some of every third claim", "some", "all, four times"],
 )
 def test_nothing_forged_certifies_and_nothing_declared_fails(count: int, attacked: list[Target]) -> None:
     tally = Tally()
-    assert len({target.claim.id for target in attacked}) == len({target.claim.id for target in KNOWN})
+    claims = len({target.claim.id for target in KNOWN})
+    assert len({target.claim.id for target in attacked}) in (claims, -(-claims // 3))
     for target in attacked:
         attack(target, count, random.Random(target.name), tally)
     assert not tally.certified, tally.certified[:3]

@@ -252,7 +252,7 @@ def by_splitting(case: tuple[str, str], network: nn.Module, u: Tensor) -> list[T
     return [torch.stack(each) for each in found]
 
 
-@pytest.mark.parametrize(("name", "label"), spread(CASES, 12))
+@pytest.mark.parametrize(("name", "label"), spread(CASES, 6))
 def test_costates_of_every_cell_are_derivatives_by_a_state_from_which_the_call_goes_on(name, label):
     network = BOOKS[name].CASES[label](num_layers=2).double()
     u = normal(5, 3, network.layers[0].input_size)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import without
 from verification import verdict
 from verification.readings import reading as readings
 from verification.report.rows import screen
@@ -67,7 +68,7 @@ def many(number: int, word: str) -> list[Judgement]:
     ]
 
 
-@pytest.mark.parametrize("width", [60, 80, 120, 200])
+@pytest.mark.parametrize("width", without([60, 80, 120, 200], 80, 200))
 @pytest.mark.parametrize("words", [(), (verdict.REFUTED,), verdict.PRECEDENCE])
 def test_a_screen_is_one_screen_however_much_went_wrong(width: int, words: tuple[str, ...]) -> None:
     run = [HELD, FALLEN]

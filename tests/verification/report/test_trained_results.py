@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from verification.report.rows import trained_results
 from verification.report.rows.claims import Facts
 from verification.report.rows.ledger import LedgerEntry, LedgerPages
 from verification.report.rows.trained_results import beside, sections
+from verification.training.configuration import Configuration
 from verification.verdict import PROVED, Judgement
 
 RECORD: dict[str, Any] = json.loads((BENCHMARKS / "results" / "training_runs.json").read_text("utf-8"))
@@ -29,9 +32,16 @@ WITHOUT_RESULTS = {"icml Table 5", "scornn Table 2", "complexity Table 1 right"}
 TABLES = [table for each in readings.all_readings().values() for table in each.trained]
 
 
+@cache
+def known() -> Sequence[Configuration]:
+    """The configurations of the papers' rows, read once."""
+    return trained_results.configurations()
+
+
 def shown(source: str, runs: list[dict[str, Any]]) -> dict[str, tuple[list[int], int]]:
     """By printed row: the epochs of its runs, and of its configuration."""
-    return {each.name: ([run["epochs"] for run in each.runs], each.of) for each in beside(source, runs) if each.runs}
+    rows = beside(source, runs, known())
+    return {each.name: ([run["epochs"] for run in each.runs], each.of) for each in rows if each.runs}
 
 
 def psmnist(**changed: tuple[str, Any]) -> dict[str, Any]:
@@ -79,7 +89,10 @@ def test_the_record_stands_beside_the_rows_it_is_of() -> None:
 def test_runs_that_no_paper_prints_stand_beside_nothing() -> None:
     """Sequential digits, UnICORNN on the adding problem, copying with T = 200 and 500, windows scaled one by one."""
     placed = {
-        id(run) for source in {each.source for each in RESULTS} for row in beside(source, RUNS) for run in row.runs
+        id(run)
+        for source in {each.source for each in RESULTS}
+        for row in beside(source, RUNS, known())
+        for run in row.runs
     }
     left = {run["name"] for run in RUNS if id(run) not in placed}
     assert left == {

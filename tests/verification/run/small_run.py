@@ -79,7 +79,14 @@ def main() -> None:
     parser.add_argument("--claims", default="icml-C.1,sam-D.1-b,thm-S-Q")
     parser.add_argument("--claims-dir", action="append", default=[])
     parser.add_argument("--kill-at", default="")
-    parser.add_argument("--before", type=Path, help="where a run of a process of its own, that comes first, is printed")
+    parser.add_argument(
+        "--before",
+        type=Path,
+        nargs=2,
+        action="append",
+        default=[],
+        help="a run of a process of its own that comes first: its store, and where it is printed",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--shard", default="")
     parser.add_argument("--shards", type=int, default=0, help="that many first, into STORE.1 …, merged into STORE")
@@ -105,10 +112,10 @@ def main() -> None:
     if parts:
         options.shard = ""
         merge(parts, options.store)
-    if options.before:
+    for store, printed in options.before:
         child = os.fork()
         if child == 0:
-            options.before.write_text(json.dumps(execute(plan, options.store, options)))
+            printed.write_text(json.dumps(execute(plan, store, options)))
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
     deaths = []

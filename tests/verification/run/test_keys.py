@@ -209,7 +209,7 @@ def planned_keys(claim: str, monkeypatch: pytest.MonkeyPatch, *edits: Path) -> l
     return [job.key for job in (*the_plan.measuring, *the_plan.judging)]
 
 
-@pytest.mark.parametrize("claim", spread(registry().ids(), 12))
+@pytest.mark.parametrize("claim", spread(registry().ids(), 4))
 def test_a_claims_keys_change_with_a_file_of_its_closure_and_with_no_other(
     claim: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,7 +233,7 @@ def test_a_claims_keys_change_with_a_file_of_its_closure_and_with_no_other(
     assert planned_keys(claim, monkeypatch, chance.choice(outside)) == before
 
 
-@pytest.mark.parametrize("every_so_many", [12, slow(1)])
+@pytest.mark.parametrize("every_so_many", [40, slow(1)])
 def test_a_digest_holds_every_file_of_a_closure_and_reads_no_other(every_so_many: int) -> None:
     """Every closure there is, every file there is: one that is not read cannot change it."""
     found: set[Closure] = {keys.closure_of(kind) for kind in ("search", "control", "measure")}

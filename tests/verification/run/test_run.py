@@ -41,14 +41,29 @@ def small_run(store, *options, timeout=300):
     return json.loads(done.stdout)
 
 
+MOMENTS = ("0", "2.5", "3", "7.5", "4", "0.5", "2", "-0.03")
+"""Eight deaths: before the first result, just before and just after others are kept, while judging, and one by the
+clock, in the middle of whatever is done then."""
+
+
 @pytest.fixture(scope="module")
-def twice(tmp_path_factory):
-    """What two runs on one store printed, one after the other, each a process of its own; the imports are shared."""
+def runs(tmp_path_factory):
+    """What two runs on one store printed, one after the other, and one on another store that is killed at MOMENTS.
+
+    Each is a process of its own; the imports are shared.
+    """
     folder = tmp_path_factory.mktemp("run")
+    store, printed = folder / "store.sqlite", [folder / "first.json", folder / "second.json"]
     if not hasattr(os, "fork"):
-        return small_run(folder / "store.sqlite"), small_run(folder / "store.sqlite")
-    second = small_run(folder / "store.sqlite", "--before", folder / "first.json")
-    return json.loads((folder / "first.json").read_text()), second
+        return small_run(store), small_run(store), None
+    before = [word for path in printed for word in ("--before", store, path)]
+    killed = small_run(folder / "killed.sqlite", *before, f"--kill-at={','.join(MOMENTS)}")
+    return *(json.loads(path.read_text()) for path in printed), killed
+
+
+@pytest.fixture(scope="module")
+def twice(runs):
+    return runs[:2]
 
 
 @pytest.fixture(scope="module")
@@ -68,12 +83,9 @@ def test_the_small_run_has_every_kind_of_cell(uninterrupted):
 
 
 @needs_fork
-def test_a_run_that_was_killed_again_and_again_ends_with_the_same_judgements(tmp_path, uninterrupted):
-    # one store, eight deaths: before the first result, just before and just after others are kept, while judging,
-    # and one by the clock, in the middle of whatever is done then
-    moments = ["0", "2.5", "3", "7.5", "4", "0.5", "2", "-0.03"]
-    found = small_run(tmp_path / "store.sqlite", f"--kill-at={','.join(moments)}")
-    assert found["deaths"][:-1] == [9] * (len(moments) - 1)
+def test_a_run_that_was_killed_again_and_again_ends_with_the_same_judgements(runs, uninterrupted):
+    found = runs[2]
+    assert found["deaths"][:-1] == [9] * (len(MOMENTS) - 1)
     assert MEASURING < 0 + 3 + 3 + 8 + 4 + 1 + 2 <= found["finished"] <= JOBS  # nothing that was finished is done again
     assert found["judgements"] == uninterrupted
     totals = {label: total for label, _, total in found["progress"]}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.tiers import only
+from tests.tiers import only, slow
 from tests.verification.tasks.official_files import folder_with
 from verification.tasks import bidmc
 from verification.tasks.images import DataError
@@ -78,7 +78,7 @@ def windows(number: int, column: int) -> list[tuple[list[list[float]], float]]:
     return found
 
 
-@pytest.mark.parametrize(("target", "column"), [("HR", 0), ("RR", 2)])
+@pytest.mark.parametrize(("target", "column"), [slow(("HR", 0)), ("RR", 2)])
 @pytest.mark.parametrize("subfolder", only([".", "bidmc_csv", "bidmc"], "."))
 def test_every_window_of_every_recording_is_in_the_split_of_its_recording(
     tmp_path: Path, target: str, column: int, subfolder: str

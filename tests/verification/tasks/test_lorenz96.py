@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from tests.tiers import slow
 from verification.tasks import lorenz96
 
 Array = NDArray[Any]
@@ -111,7 +112,7 @@ def test_f_8_separates_neighbours_and_f_09_does_not() -> None:
     assert grown[0.9] < 1 and grown[8.0] > 3
 
 
-@pytest.mark.parametrize(("forcing", "printed"), [(0.9, 2.0e-2), (8.0, 6.8e-2)])
+@pytest.mark.parametrize(("forcing", "printed"), [slow((0.9, 2.0e-2)), (8.0, 6.8e-2)])
 def test_to_predict_the_very_next_state_by_the_present_one_beats_every_published_figure(
     forcing: float, printed: float
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.tiers import slow
 from verification import tasks
 from verification.tasks.images import DataError
 
@@ -136,7 +137,7 @@ def test_the_docs_have_a_row_for_every_task_with_source_and_licence() -> None:
     assert all(all(cell.strip() for cell in cells) for cells in rows.values())
 
 
-@pytest.mark.parametrize("name", ["lorenz96", "sequential_digits"])
+@pytest.mark.parametrize("name", [slow("lorenz96"), "sequential_digits"])
 def test_the_docs_have_the_sizes_that_are_loaded(name: str) -> None:
     shape, sizes, baseline = (rows_of_the_docs()[name][i] for i in (1, 2, 4))
     specs = [tasks.get(name).load(split)[2] for split in ("train", "validation", "test")]

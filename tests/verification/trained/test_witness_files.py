@@ -193,6 +193,7 @@ def test_other_hyperparameters_are_no_row(changed: dict[str, float]) -> None:
     assert found.holds and found.witness == "" and certificates.READ_HERE in found.because
 
 
+@pytest.mark.slow
 def test_where_the_store_is_full_the_witnesses_that_are_named_are_there(
     elsewhere: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

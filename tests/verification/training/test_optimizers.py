@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from odernn.orthogonal.unitary import unitarity_score, unitary_of
+from tests.tiers import slow
 from tests.verification.training.plans import StoppedError, plan, same, spec, stop_at, tensors
 from verification.training import TrainingError, checkpoints, configuration, loop, network, optimizers
 
@@ -70,8 +71,7 @@ def test_off_the_group_without_the_cayley_update() -> None:
     assert unitarity_score(unitary_of(model.state_dict()["recurrent.layers.0.W"])) > 1e-2
 
 
-@pytest.mark.parametrize("text", [FULL, RESTRICTED], ids=["full", "restricted"])
-@pytest.mark.parametrize("step", [2, 4])
+@pytest.mark.parametrize(("step", "text"), [slow((2, FULL)), (4, FULL), (2, RESTRICTED), slow((4, RESTRICTED))])
 def test_a_stopped_run_of_two_optimizers_ends_with_the_same_bits(tmp_path: Path, text: str, step: int) -> None:
     whole = loop.train(plan(tmp_path, text), tmp_path / "whole")
     with pytest.raises(StoppedError):

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -59,6 +60,7 @@ def test_another_seed_is_another_run(tmp_path: Path) -> None:
     assert not torch.equal(one["model.readout.weight"], other["model.readout.weight"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
 def test_a_killed_process_is_continued(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """SIGKILL, in the middle of whatever it does, then the same command in this process; beside it the run in one."""
@@ -325,8 +327,8 @@ def test_a_kill_at_any_file_leaves_the_run_whole(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"configuration": 3}', '{"configuration": {"task": 3}}', "", "\x00"])
-def test_a_damaged_description_of_the_run(tmp_path: Path, content: str) -> None:
-    loop.train(plan(tmp_path), tmp_path / "run")
+def test_a_damaged_description_of_the_run(tmp_path: Path, content: str, whole: loop.TrainingResult) -> None:
+    shutil.copytree(whole.folder, tmp_path / "run")
     (tmp_path / "run" / loop.RUN).write_text(content)
     with pytest.raises(TrainingError, match=r"run\.json\" (is not what `odernn train` writes|cannot be read)"):
         loop.train(plan(tmp_path), tmp_path / "run")

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from odernn.published.sources import Source
+from tests.tiers import slow
 from tests.verification.state_claims import state_witness, with_bound
 from verification.cases.state_bound import refute
 from verification.cases.state_bound.ratios import Evidence, Ratio, Trial
@@ -278,7 +279,7 @@ def _without_bias(instance: Instance, layers: int) -> Any:
     [
         (lambda s: s.alpha - 2, lambda s: s.alpha, "premise  planted: margin -1, NOT PROVED"),
         (lambda s: s.alpha, lambda s: s.alpha - 2, "mpmath   premise planted: margin -1, NOT PROVED"),
-        (lambda s: s.alpha, None, "mpmath   premise planted: NOT PROVED: its margin is not typed"),
+        slow((lambda s: s.alpha, None, "mpmath   premise planted: NOT PROVED: its margin is not typed")),
     ],
     ids=["balls", "intervals", "typed once"],
 )

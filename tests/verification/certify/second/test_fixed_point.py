@@ -10,6 +10,7 @@ from fractions import Fraction
 import flint
 import pytest
 
+from tests.tiers import without
 from verification.certify.second import fixed_point, scalar_stack
 from verification.certify.second.fixed_point import (
     LARGEST,
@@ -28,7 +29,7 @@ PRECISIONS = (96, 192, 321, 1000)
 DRAWS = 400
 
 
-@pytest.fixture(params=PRECISIONS)
+@pytest.fixture(params=without(PRECISIONS, 1000))
 def bits(request: pytest.FixtureRequest) -> Iterator[int]:
     with fixed_point.precision(request.param), iv.workprec(request.param), flint.ctx.workprec(2 * request.param):
         yield request.param

@@ -12,6 +12,7 @@ import mpmath
 import pytest
 from mpmath.libmp import finf, fninf, from_man_exp, fzero, mpf_le
 
+from tests.tiers import only
 from verification.certify.second import quick_intervals
 
 OPERATORS = (operator.add, operator.sub, operator.mul, operator.truediv)
@@ -48,7 +49,7 @@ def _said(operate: Callable[[Any, Any], Any], *numbers: Any) -> Any:
         return type(error)
 
 
-@pytest.fixture(params=PRECISIONS)
+@pytest.fixture(params=only(PRECISIONS, 53, 257))
 def bits(request: pytest.FixtureRequest) -> Any:
     before = mpmath.iv.prec, quick_intervals.context.prec
     mpmath.iv.prec = quick_intervals.context.prec = request.param

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.tiers import only
 from tests.verification.report.html.made_page import HOSTILE, made_page, many
 
 pytestmark = pytest.mark.browser
@@ -113,6 +114,7 @@ def test_filters_narrow_the_table_and_the_sections(browser: Chromium) -> None:
     assert "made-2" in asked["text"]
 
 
+@pytest.mark.slow
 def test_an_address_may_hold_filters_and_a_link_shows_what_they_hide(browser: Chromium) -> None:
     asked = browser.asked(
         """const before = shown();
@@ -125,7 +127,7 @@ def test_an_address_may_hold_filters_and_a_link_shows_what_they_hide(browser: Ch
     assert (asked["after"], asked["hidden"]) == (3 + len(HOSTILE), False)
 
 
-@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("width", only([400, 1280], 400))
 def test_nothing_is_wider_than_the_screen(browser: Chromium, width: int) -> None:
     asked = browser.asked(
         """d.querySelectorAll("details").forEach((each) => { each.open = true; });
@@ -148,6 +150,7 @@ def test_hostile_names_run_nothing(browser: Chromium) -> None:
     assert any(HOSTILE[0] in head for head in asked["heads"])
 
 
+@pytest.mark.slow
 def test_the_keyboard_finds_its_way(browser: Chromium) -> None:
     asked = browser.asked("""
       const skip = d.querySelector(".skip"), out = skip.getBoundingClientRect().left;
@@ -159,6 +162,7 @@ def test_the_keyboard_finds_its_way(browser: Chromium) -> None:
     assert asked["first"] and asked["tabs"] == 0
 
 
+@pytest.mark.slow
 def test_a_button_copies_or_selects_the_code_beside_it(browser: Chromium) -> None:
     asked = browser.asked("""
       d.querySelectorAll("details").forEach((each) => { each.open = true; });
@@ -175,6 +179,7 @@ def test_a_button_copies_or_selects_the_code_beside_it(browser: Chromium) -> Non
     assert asked["copied"] and asked["selected"] and asked["label"].startswith("Selected")
 
 
+@pytest.mark.slow
 def test_the_page_is_dark_where_the_reader_wants_it(browser: Chromium) -> None:
     question = """return {dark: w.matchMedia("(prefers-color-scheme: dark)").matches,
       paper: w.getComputedStyle(d.documentElement).backgroundColor,
@@ -204,6 +209,7 @@ def test_a_slip_would_be_seen_on_the_console(browser: Chromium) -> None:
     assert any("Content Security Policy" in line for line in console)
 
 
+@pytest.mark.slow
 def test_what_is_filtered_is_what_is_printed(browser: Chromium) -> None:
     page = browser.folder / "page.html"
     page.write_text(made_page(many(40, 2)), "utf-8")
