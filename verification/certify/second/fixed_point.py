@@ -3,7 +3,7 @@
 +, − and × of two such numbers are a few operations on integers, many times as quick as those on intervals of two
 floating ends. P is the precision in force, ``precision(bits)``; an absolute one, so that a product of many small
 numbers needs it large. What is exactly 0 stays exactly 0. Integers grow with what they stand for, so a product beyond
-2^``LARGEST`` raises TooLargeError; ``or_nothing`` makes the whole line of it. Nothing is assumed of a library's exp or
+2^``LARGEST`` raises BeyondLargestError; ``or_nothing`` makes the whole line of it. Nothing is assumed of a library's exp or
 tanh: tanh is its series here. Imports ``intervals`` alone, in which results leave.
 """
 
@@ -25,7 +25,7 @@ WHOLE = iv.mpf(["-inf", "inf"])
 _bits = [192]
 
 
-class TooLargeError(ArithmeticError):
+class BeyondLargestError(ArithmeticError):
     """A number beyond 2^``LARGEST``, of which nothing is known any more."""
 
 
@@ -43,7 +43,7 @@ def or_nothing(compute: Callable[[], Any]) -> Any:
     """The interval that it computes, the whole line if a number is too large."""
     try:
         return compute()
-    except TooLargeError:
+    except BeyondLargestError:
         return WHOLE
 
 
@@ -70,11 +70,11 @@ class Fixed:
         product = a * b
         middle = product >> bits
         if middle.bit_length() > bits + LARGEST:
-            raise TooLargeError(f"a product is beyond 2^{LARGEST}")
+            raise BeyondLargestError(f"a product is beyond 2^{LARGEST}")
         error = (abs(a) + r) * s + abs(b) * r
         radius = (error >> bits) + 1 if error else 0
         if radius.bit_length() > bits + LARGEST:
-            raise TooLargeError(f"the error of a product is beyond 2^{LARGEST}")
+            raise BeyondLargestError(f"the error of a product is beyond 2^{LARGEST}")
         return Fixed(middle, radius if middle << bits == product else radius + 1)
 
     def times(self, numerator: int, denominator: int = 1) -> Fixed:

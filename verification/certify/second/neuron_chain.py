@@ -16,8 +16,8 @@ from typing import Any
 from verification.certify.second import fixed_point
 from verification.certify.second.fixed_point import (
     WHOLE,
+    BeyondLargestError,
     Fixed,
-    TooLargeError,
     around,
     fixed,
     interval,
@@ -45,7 +45,7 @@ class Adjoints:
             try:
                 self._run()
                 self.is_known = True
-            except TooLargeError:
+            except BeyondLargestError:
                 self.is_known = False
 
     def _answer(self, compute: Callable[[], Any]) -> Any:

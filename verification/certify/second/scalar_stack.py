@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from verification.certify.second import fixed_point, oscillator_flow
-from verification.certify.second.fixed_point import WHOLE, Fixed, TooLargeError, fixed, interval, or_nothing, tanh
+from verification.certify.second.fixed_point import WHOLE, BeyondLargestError, Fixed, fixed, interval, or_nothing, tanh
 from verification.certify.second.intervals import iv, number
 
 MORE_BITS = 64
@@ -143,7 +143,7 @@ def _is_sharp(found: Any) -> bool:
 
 
 def in_intervals(text: Mapping[str, str], steps: int) -> Any:
-    """k, and h, v, the rows of ``y`` and ``gain`` of ``ScalarStates`` as intervals. Raises TooLargeError."""
+    """k, and h, v, the rows of ``y`` and ``gain`` of ``ScalarStates`` as intervals. Raises BeyondLargestError."""
     with fixed_point.precision(iv.prec + MORE_BITS):
         run = ScalarStates(text, steps)
         y, gain = ([[interval(each) for each in row] for row in rows] for rows in (run.y, run.gain))
@@ -156,7 +156,7 @@ def kernels(text: Mapping[str, str], steps: int, at: Sequence[int]) -> list[Any]
     with fixed_point.precision(iv.prec + MORE_BITS):
         try:
             found = ScalarStates({**text, "offset": str(first), "ratio": "0"}, steps).kernels()
-        except TooLargeError:
+        except BeyondLargestError:
             return [WHOLE for _ in at]
         return [interval(found[steps - n]) for n in at]
 
