@@ -3,8 +3,8 @@
 +, − and × of two such numbers are a few operations on integers, many times as quick as those on intervals of two
 floating ends. P is the precision in force, ``precision(bits)``; an absolute one, so that a product of many small
 numbers needs it large. What is exactly 0 stays exactly 0. Integers grow with what they stand for, so a product beyond
-2^``LARGEST`` raises BeyondLargestError; ``or_nothing`` makes the whole line of it. Nothing is assumed of a library's exp or
-tanh: tanh is its series here. Imports ``intervals`` alone, in which results leave.
+2^``LARGEST`` raises BeyondLargestError; ``or_nothing`` makes the whole line of it. Nothing is assumed of a library's
+exp or tanh: tanh is its series here. Imports ``intervals`` alone, in which results leave.
 """
 
 from __future__ import annotations
