@@ -247,13 +247,19 @@ def test_exponents_are_those_of_the_binary_logarithm(name: str) -> None:
 @pytest.mark.parametrize("name", ["float16", "float32"])
 @pytest.mark.parametrize(
     ("w", "h", "alpha", "form", "x"),
-    [("-3/2", "1/4", "1/2", "5/4", "1 -2 1/2 3"), ("2", "1/2", "1", "2", "-1 -1/4 5"), ("1", "1/8", "0", "1/4", "0 0")],
+    [
+        ("-3/2", "1/4", "1/2", "5/4", "1 -2 1/2 3"),
+        ("-3/2", "1/4", "1/2", "5/4", "33/32 -9/32 11/8 -57/32 -1/4 3/2 31/16 -5/32 3/4 -5/32 -1/4 53/32"),
+        ("2", "1/2", "1", "2", "-1 -1/4 5"),
+        ("1", "1/8", "0", "1/4", "0 0"),
+    ],
 )
+@pytest.mark.parametrize("factor", [Q(1), Q(2, 3)])
 def test_both_back_ends_bound_what_rounding_leaves_of_a_run(
-    name: str, w: str, h: str, alpha: str, form: str, x: str
+    name: str, w: str, h: str, alpha: str, form: str, x: str, factor: Q
 ) -> None:
     """The size is that of the replayed state in the form, the bounds are one number."""
-    check = rebuilding.check_of(name)({"w": w, "h": h, "alpha": alpha, "form": form, "x": x})
+    check = rebuilding.check_of(name, factor)({"w": w, "h": h, "alpha": alpha, "form": form, "x": x})
     neuron = float_replay.Neuron(Q(w), Q(h), Q(alpha), FORMATS[name])
     y = z = Q(0)
     drives = [Q(word) for word in x.split()]
@@ -268,6 +274,7 @@ def test_both_back_ends_bound_what_rounding_leaves_of_a_run(
     again = re.findall(r"at (?:least|most) (-?[0-9.]+(?:e[+-]?[0-9]+)?)", second)
     assert float(numbers[0]) == pytest.approx(size, rel=1e-4, abs=1e-30)
     assert float(numbers[1]) == pytest.approx(float(again[1]), rel=1e-4) and float(again[1]) > 0
+    assert check.log_measured == (pytest.approx(math.log(size), rel=1e-6) if size else None)
     assert not any(opinion.violated for opinion in check.opinions)
 
 
