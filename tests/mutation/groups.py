@@ -208,7 +208,8 @@ GROUPS = (
         "checks of Cayley",
         "related cayley_statements cayley_entries cayley_reach scornn_parameters scaled_cayley bounded_entries "
         "orthogonal_updates orthogonal_reach scaled_cayley_theorems",
-        "test_claims_cayley verification/cases/test_scornn_parameters verification/cases/test_related",
+        "test_claims_cayley verification/cases/test_scornn_parameters verification/cases/test_related "
+        "mutation/test_orthogonality_sides",
     ),
     _checks(
         "checks of graphs",
