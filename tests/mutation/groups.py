@@ -140,7 +140,11 @@ GROUPS = (
         ),
     ),
     _claims("slopes", "gradient_decay gradient_growth vanishing depth_orders representation", "test_claims_slopes"),
-    _claims("small steps", "small_step_growth one_error", "test_claims_small_steps test_claims_gradients"),
+    _claims(
+        "small steps",
+        "small_step_growth one_error",
+        "test_claims_small_steps test_claims_gradients mutation/test_margins",
+    ),
     _claims(
         "energy",
         "elementary sensitivities rest_sensitivities",
@@ -173,7 +177,13 @@ GROUPS = (
         ),
         tuple(
             f"tests/verification/{name}.py"
-            for name in ("witness/test_witness", "witness/test_large_runs", "test_instance", "claims/test_answer")
+            for name in (
+                "witness/test_witness",
+                "witness/test_large_runs",
+                "witness/test_words_of_a_run",
+                "test_instance",
+                "claims/test_answer",
+            )
         ),
     ),
     _checks(
@@ -198,7 +208,8 @@ GROUPS = (
         "checks of Cayley",
         "related cayley_statements cayley_entries cayley_reach scornn_parameters scaled_cayley bounded_entries "
         "orthogonal_updates orthogonal_reach scaled_cayley_theorems",
-        "test_claims_cayley verification/cases/test_scornn_parameters verification/cases/test_related",
+        "test_claims_cayley verification/cases/test_scornn_parameters verification/cases/test_related "
+        "mutation/test_orthogonality_sides",
     ),
     _checks(
         "checks of graphs",

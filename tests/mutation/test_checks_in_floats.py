@@ -107,6 +107,8 @@ RUNS = [
     {},
     {"V": "0"},
     {"V": "0", "u": "100 60"},
+    {"V": "0", "u": "-100 60"},
+    {"b": "20", "V": "1", "w": "0", "u": "0 0 0 -20", "alpha": "1", "dt": "9/10"},
     {"V": "0", "u": "9 14", "alpha": "4"},
     {"V": "0", "u": "-9 -14", "alpha": "4"},
     {"b": "6", "V": "1/9", "u": "3 40 -2 9", "alpha": "1/9"},
@@ -180,7 +182,7 @@ def test_two_states_of_a_gated_method_move_as_floats_do(gate: str, place: tuple[
     assert numbers[1][-2:] == pytest.approx([(u - v) ** 2, gap**2])
 
 
-@pytest.mark.parametrize(("beta", "x"), [("-2/3", "3/2"), ("1/5", "-4"), ("7", "1/3")])
+@pytest.mark.parametrize(("beta", "x"), [("-2/3", "3/2"), ("1/5", "-4"), ("7", "1/3"), ("-1/5", "1")])
 def test_a_residual_layer_stretches_by_its_largest_singular_value(beta: str, x: str) -> None:
     r = float(Q(beta)) * float(Q(x)) ** 2
     matrix = np.array([[1, r], [r, 1]])

@@ -33,8 +33,10 @@ from verification.cases import (
     rebuilding,
     small_shares,
     step_products,
+    vanishing_inputs,
 )
 from verification.certify import float_replay
+from verification.certify.divergence import Stack
 from verification.certify.float_replay import FORMATS
 from verification.certify.scalar_stack import ScalarStack
 from verification.certify.second import cayley as second_cayley
@@ -62,7 +64,8 @@ def left_of(case: Case, point: dict[str, str]) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("alpha", "w", "a"), [("2", "-5", "1/2"), ("2", "5", "1/2"), ("3", "-5", "9"), ("1", "4", "9")]
+    ("alpha", "w", "a"),
+    [("2", "-5", "1/2"), ("2", "5", "1/2"), ("3", "-5", "9"), ("1", "4", "9"), ("5", "-1", "1/2")],
 )
 def test_the_sensitivity_grows_at_the_rate_of_the_farther_end(alpha: str, w: str, a: str) -> None:
     point = {"alpha": alpha, "w": w, "a": a, "y0": "-1/3", "z0": "1/2"}
@@ -76,7 +79,15 @@ def test_the_sensitivity_grows_at_the_rate_of_the_farther_end(alpha: str, w: str
 
 @pytest.mark.parametrize(
     ("low", "gap", "a"),
-    [("-1", "2", "1/2"), ("-1", "2", "5"), ("-2", "8", "3"), ("-1", "5", "7"), ("1", "3", "2"), ("3/2", "1", "1/4")],
+    [
+        ("-1", "2", "1/2"),
+        ("-1", "2", "5"),
+        ("-2", "8", "3"),
+        ("-1", "5", "7"),
+        ("1", "3", "2"),
+        ("3/2", "1", "1/4"),
+        ("-1", "7/2", "1/2"),
+    ],
 )
 def test_the_best_form_is_that_of_either_case(low: str, gap: str, a: str) -> None:
     start, end, form = float(Q(low)), float(Q(low) + Q(gap)), float(Q(a))
@@ -116,6 +127,30 @@ def test_the_layer_bound_has_the_larger_of_two_and_the_weights(alpha: str, w: st
         K, t = max(abs(float(Q(w))) + float(Q(alpha)), 2.0), len(given) * float(Q(dt))
         expected = math.exp(K * t) if longest is None else 1 + (2 * K + K * K) * t
         agree(case, point, float(np.linalg.norm(whole, np.inf)), expected)
+
+
+@pytest.mark.parametrize(("alpha", "w", "dt", "steps"), [("1/16", "1/16", "1/2", 30), ("3", "5", "1/10", 19)])
+def test_the_norm_of_a_layer_reads_the_size_of_entries_that_all_are_negative(
+    alpha: str, w: str, dt: str, steps: int
+) -> None:
+    """Within the third quarter of a turn, where the first row is the larger one, and where the second is."""
+    point = {"alpha": alpha, "w": w, "slopes": " ".join(["1"] * steps), "sigma": "3/4", "dt": dt}
+    whole = products(float(Q(alpha)), float(Q(w)), [1.0] * steps, 0.75 * float(Q(dt)))
+    assert whole[0, 0] < 0 and whole[0, 1] < 0 and whole[1, 1] < 0
+    expected = float(np.linalg.norm(whole, np.inf))
+    assert left_of(step_products.layer_case(), point) == pytest.approx([expected] * 2, rel=1e-12)
+
+
+@pytest.mark.parametrize(("h", "share"), [("1/3", "1/4"), ("3", "4/5"), ("1/10", "1/400")])
+@pytest.mark.parametrize("count", [1, 7])
+def test_a_product_keeps_the_form_of_its_own_steps(h: str, share: str, count: int) -> None:
+    """κ = a = 4 share/h²: ‖Φ‖_a = 1, which is less than 101/100 and not less than 1."""
+    a = 4 * Q(share) / Q(h) ** 2
+    place = {"h": h, "share": share, "kappa": " ".join([str(a)] * count)}
+    for least, is_violated in ((Q(101, 100), True), (Q(1), False)):
+        check = vanishing_inputs.size_case(least).check
+        assert check is not None
+        assert [opinion.violated for opinion in check(place).opinions] == [is_violated] * 2
 
 
 def test_the_premise_of_the_linear_bound_is_gamma_times_the_time() -> None:
@@ -171,8 +206,9 @@ def test_both_back_ends_say_where_the_form_is_positive(a: str, h: str, is_positi
 
 
 @pytest.mark.parametrize("of_hamiltonian", [True, False])
+@pytest.mark.parametrize("factor", [Q(1), Q(3, 5)])
 @pytest.mark.parametrize(("N", "x", "w"), [(1, "1/3", "2"), (3, "-5/4", "-3/2"), (2, "0", "1")])
-def test_the_modified_energy_changes_as_in_floats(of_hamiltonian: bool, N: int, x: str, w: str) -> None:
+def test_the_modified_energy_changes_as_in_floats(of_hamiltonian: bool, factor: Q, N: int, x: str, w: str) -> None:
     alpha, h, y, z, W, X = 0.75, 0.3, 0.4, -1.5, float(Q(w)), float(Q(x))
     point = {"N": str(N), "alpha": "3/4", "w": w, "x": x, "h": "3/10", "y": "2/5", "z": "-3/2"}
     energies, tilts, cubes = [], [], 0.0
@@ -184,12 +220,12 @@ def test_the_modified_energy_changes_as_in_floats(of_hamiltonian: bool, N: int, 
             z -= h * f
             y += h * z
             cubes += abs(z) ** 3
-    right = W * W * h**3 * cubes / (9 * math.sqrt(3))
+    right = float(factor) * W * W * h**3 * cubes / (9 * math.sqrt(3))
     if of_hamiltonian:
         left, right = abs(energies[-1] - energies[0]), right + abs(tilts[0]) + abs(tilts[-1])
     else:
         left = abs(energies[-1] - tilts[-1] - energies[0] + tilts[0])
-    inequality = inequality_of(invariant_form.modified_case(of_hamiltonian=of_hamiltonian))
+    inequality = inequality_of(invariant_form.modified_case(of_hamiltonian=of_hamiltonian, factor=factor))
     assert inequality is not None
     found = in_both(inequality.balls, inequality.intervals, point, inequality.lists)
     assert found == [pytest.approx([left, right], rel=1e-9)] * 2
@@ -203,6 +239,15 @@ def test_without_weights_the_orbits_part_by_the_invariant_form(alpha: str, h: st
     share = float(Q(alpha)) * float(Q(h)) ** 2 / 4
     sizes = [float(Q(h)) / math.sqrt(rest * (1 - share)) for rest in (float(Q(alpha)), 1.0)]
     assert check.log_claimed == pytest.approx(math.log(max(sizes)), rel=1e-9) and "N = 400" in check.words
+
+
+def test_both_typings_of_the_distance_of_two_orbits_are_one_number() -> None:
+    stack = Stack(Q(2), (Q(-7, 2), Q(3)), (Q(1, 20), Q(1, 7)), (Q(1), Q(-3, 2)), (Q(0), Q(1, 3)), (Q(5),))
+    for shares, steps in (([Q(1, 9), Q(2, 3)], 1), ([Q(1, 9), Q(2, 3)], 12), (orbit_separation.best_shares(stack), 30)):
+        separation = orbit_separation.Separation(factor=Q(9, 10), reach=Q(3, 4))
+        with flint.ctx.workprec(128), step_products.second.iv.workprec(128):
+            first, again = (typed(stack, shares, steps) for typed in (separation.of, separation.again))
+        assert float(again.mid) == pytest.approx(float(first.mid()), rel=1e-12)
 
 
 # --- any network of a box, small shares, rounding
@@ -248,13 +293,19 @@ def test_exponents_are_those_of_the_binary_logarithm(name: str) -> None:
 @pytest.mark.parametrize("name", ["float16", "float32"])
 @pytest.mark.parametrize(
     ("w", "h", "alpha", "form", "x"),
-    [("-3/2", "1/4", "1/2", "5/4", "1 -2 1/2 3"), ("2", "1/2", "1", "2", "-1 -1/4 5"), ("1", "1/8", "0", "1/4", "0 0")],
+    [
+        ("-3/2", "1/4", "1/2", "5/4", "1 -2 1/2 3"),
+        ("-3/2", "1/4", "1/2", "5/4", "33/32 -9/32 11/8 -57/32 -1/4 3/2 31/16 -5/32 3/4 -5/32 -1/4 53/32"),
+        ("2", "1/2", "1", "2", "-1 -1/4 5"),
+        ("1", "1/8", "0", "1/4", "0 0"),
+    ],
 )
+@pytest.mark.parametrize("factor", [Q(1), Q(2, 3)])
 def test_both_back_ends_bound_what_rounding_leaves_of_a_run(
-    name: str, w: str, h: str, alpha: str, form: str, x: str
+    name: str, w: str, h: str, alpha: str, form: str, x: str, factor: Q
 ) -> None:
     """The size is that of the replayed state in the form, the bounds are one number."""
-    check = rebuilding.check_of(name)({"w": w, "h": h, "alpha": alpha, "form": form, "x": x})
+    check = rebuilding.check_of(name, factor)({"w": w, "h": h, "alpha": alpha, "form": form, "x": x})
     neuron = float_replay.Neuron(Q(w), Q(h), Q(alpha), FORMATS[name])
     y = z = Q(0)
     drives = [Q(word) for word in x.split()]
@@ -269,6 +320,7 @@ def test_both_back_ends_bound_what_rounding_leaves_of_a_run(
     again = re.findall(r"at (?:least|most) (-?[0-9.]+(?:e[+-]?[0-9]+)?)", second)
     assert float(numbers[0]) == pytest.approx(size, rel=1e-4, abs=1e-30)
     assert float(numbers[1]) == pytest.approx(float(again[1]), rel=1e-4) and float(again[1]) > 0
+    assert check.log_measured == (pytest.approx(math.log(size), rel=1e-6) if size else None)
     assert not any(opinion.violated for opinion in check.opinions)
 
 

@@ -23,7 +23,14 @@ from verification.cases.graph_statements import AtGraph
 from verification.claim import Hypothesis
 from verification.claims.complexity import graph_lstm
 from verification.claims.complexity.graph_conditions import ODD
-from verification.claims.unicornn import gradient_bounds, jacobian_bounds, ode_bounds, proof_steps, sensitivities
+from verification.claims.unicornn import (
+    gradient_bounds,
+    jacobian_bounds,
+    ode_bounds,
+    one_error,
+    proof_steps,
+    sensitivities,
+)
 from verification.measure import gradient_forms
 from verification.registry import Registry
 
@@ -57,6 +64,18 @@ EDGES: list[tuple[Iterable[Hypothesis], str, list[str], list[str]]] = [
         ["alpha=2 w=7,-3", "alpha=2 w=7,-5/2"],
         ["alpha=2 w=-7,-2", "alpha=2 w=-7,-3/2", "alpha=2 w=-7,2"],
     ),
+    (
+        jacobian_bounds._one_layer_up(NORMS).hypotheses,
+        "L = 2, l = 1",
+        ["w=-2,-2 layer=1"],
+        ["w=-2 layer=1", "w=-2,-2,-2 layer=1", "w=-2,-2,-2,-2 layer=1", "w=-2,-2 layer=2", "w=-2,-2 layer=1/2"],
+    ),
+    (
+        jacobian_bounds._one_layer_up(NORMS).hypotheses,
+        "w = −α, so that κ = 0",
+        ["alpha=2 w=-2,-2"],
+        ["alpha=2 w=2,2", "alpha=2 w=-2,-1", "alpha=2 w=-3,-2", "alpha=2 w=-4,-4"],
+    ),
     (one_step_norms._NEURON, "α > 0", ["alpha=1/9"], ["alpha=0", "alpha=-1"]),
     (one_step_norms._NEURON, "0 < dt < 1", ["dt=1/9", "dt=8/9"], ["dt=0", "dt=1", "dt=9/8", "dt=-1"]),
     (one_step_norms._NEURON, "0 < σ̂ < 1", ["sigma=1/9", "sigma=8/9"], ["sigma=0", "sigma=1", "sigma=2", "sigma=-1"]),
@@ -83,6 +102,13 @@ EDGES: list[tuple[Iterable[Hypothesis], str, list[str], list[str]]] = [
         "T = N dt, N a whole number",
         ["dt=1/3 T=1/3", "dt=1/3 T=2"],
         ["dt=1/3 T=1/2", "dt=1/3 T=0", "dt=1/3 T=-1"],
+    ),
+    ((chain_ends._HALF_STEP,), "0 < dt < 1/2", ["dt=1/9", "dt=4/9"], ["dt=0", "dt=1/2", "dt=-1/9", "dt=2/3", "dt=2"]),
+    (
+        one_error._for_smaller_steps(gradient_forms.ICML_43).hypotheses,
+        "w^1 < −α",
+        ["alpha=2 w=-3", "alpha=2 w=-17/8"],
+        ["alpha=2 w=-2", "alpha=2 w=-3/2", "alpha=2 w=1", "alpha=2 w=3"],
     ),
     (chain_ends._LIMIT_PREMISES, "α dt² ≤ 4", ["alpha=16 dt=1/2", "alpha=1 dt=2"], ["alpha=17 dt=1/2", "alpha=2 dt=2"]),
     (of(named("sam-C.1-a")), "t ≤ 1", ["t=1", "t=1/9"], ["t=10/9", "t=2"]),

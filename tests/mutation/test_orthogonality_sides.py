@@ -14,8 +14,10 @@ from odernn.bounds.numbers import BALLS
 from verification.cases.inequality import Inequality
 from verification.certify.orthogonality_defect import replayed
 from verification.certify.second.intervals import iv, number
+from verification.claims.library import scaled_cayley_theorems as theorems
 from verification.claims.scornn import cayley_rounding, modrelu, scaled_cayley
 from verification.domains import BUDGETS
+from verification.measure import exact_cayley
 
 A, D = [Q(3, 4), Q(-5, 2), Q(7, 8)], [1, -1, 1]
 PARAMETERS = {"A": "3/4 -5/2 7/8", "D": "1 -1 1"}
@@ -88,3 +90,46 @@ def test_both_typings_of_modrelu_are_its_size(z: Q, b: Q) -> None:
 def test_a_printed_number_is_proved_only_if_it_rounds_to_it(printed: str, is_right: bool) -> None:
     found = scaled_cayley.printed_case("a_12 of A = C(W)", printed, 3).ask(BUDGETS["smoke"], 0)
     assert (bool(found.proof), not found.candidates) == (is_right, is_right)
+
+
+# --- what is asked of a representation with bounded entries, and of a pivot transform
+
+
+def skew(*entries: str) -> flint.fmpq_mat:
+    """3 × 3, of its entries above the diagonal."""
+    a, b, c = (flint.fmpq(Q(text).numerator, Q(text).denominator) for text in entries)
+    return flint.fmpq_mat(3, 3, [0, a, b, -a, 0, c, -b, -c, 0])
+
+
+@pytest.mark.parametrize(
+    ("planted", "holds"),
+    [
+        ({}, True),
+        ({"potential": (1, 8)}, True),
+        ({"potential": (1, 9)}, False),
+        ({"potential": (Q(1, 2), 2)}, False),
+        ({"potential": (2, 2)}, False),
+        ({"flips": 4}, True),
+        ({"flips": 5}, False),
+        ({"A": skew("1", "-1/2", "0")}, True),
+        ({"A": skew("5/4", "-1/2", "0")}, False),
+        ({"A": skew("1/2", "-5/4", "3/4")}, False),
+    ],
+)
+def test_a_representation_is_bounded_grows_and_takes_at_most_four_flips_at_size_three(
+    planted: dict[str, Any], holds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = exact_cayley.ExactRepresentation(skew("1/2", "1/3", "-1/4"), (1, 1, -1), 0, (flint.fmpq(2),))
+    found = good._replace(**planted)
+    W = exact_cayley.cayley(found.A) * exact_cayley.diagonal(found.signs)
+    monkeypatch.setattr(exact_cayley, "bounded_representation", lambda _: found)
+    assert theorems.is_represented(W) is holds
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_another_matrix_than_the_cayley_transform_has_other_pivots(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 1 on the diagonal the exchange of one column is not singular."""
+    one = exact_cayley.identity(n)
+    assert theorems.is_pivot_transform(one)
+    monkeypatch.setattr(exact_cayley, "cayley", lambda Z, cayley=exact_cayley.cayley: cayley(Z) + one)
+    assert not theorems.is_pivot_transform(one)

@@ -275,6 +275,28 @@ def test_matrices_are_laid_out_as_matrices_and_the_order_of_lists_is_said() -> N
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "texts", "said"),
+    [
+        (Listed(Rational(), 2), ["1/2", "-1"], "(1/2, -1)"),
+        (Listed(Rational(), 3), ["1", "1", "1"], "(1, 1, 1)"),
+        (Listed(Rational(), 5), ["2", "1", "1", "1", "1"], "(2, 4 × 1)"),
+        (Constant("3 -2"), ["3", "-2"], "(3, -2)"),
+        (Constant("3"), ["3"], "3"),
+    ],
+)
+def test_a_list_of_two_numbers_is_a_list_and_of_more_than_three_alike_the_number_is_said(
+    kind: Kind, texts: list[str], said: str
+) -> None:
+    assert declared(Parameter("x", kind)).laid_out({"x": " ".join(texts)}) == f"x = {said}"
+
+
+@pytest.mark.parametrize("value", ["1 2 3 4", ("1", "2", "3", "4"), (("1", "2"), ("3", "4"))])
+def test_no_row_and_no_block_is_left_out_whatever_the_width(value: Any) -> None:
+    assert [in_rows(width)(value, {}) for width in (1, 2, 4)] == ["[1; 2; 3; 4]", "[1 2; 3 4]", "[1 2 3 4]"]
+    assert [in_blocks(rows)(value, {}) for rows in (1, 2)] == ["([1], [2], [3], [4])", "([1 2; 3 4])"]
+
+
 def test_the_guard_says_the_parameters_in_the_words_of_a_check() -> None:
     declaration = declared(Parameter("W", Matrix(2, 2)))
     guarded = declaration.guards(lambda _: Check((), words=f"{GIVEN}: det W = -2"))

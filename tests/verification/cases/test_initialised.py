@@ -14,15 +14,13 @@ import torch
 
 from odernn.cells.unicornn import UnICORNN
 from odernn.published.networks import row
-from tests.verification.claims.both_typings import in_both
+from tests.verification.claims.both_typings import both_sides, inequality_of
 from verification import verdict
 from verification.adversary import step_products
 from verification.answer import answer
 from verification.cases import initialised
 from verification.cases.chain_jacobians import JacobianForm
 from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE
-from verification.certify import every_network
-from verification.certify.second import every_network as every_network_again
 from verification.claim import Claim
 from verification.claims.unicornn import jacobian_bounds
 from verification.domains import BUDGETS, INITIALISED, REAL_RANGE, rung_name
@@ -69,7 +67,9 @@ def ratio(point: dict[str, str], steps: int, rng: np.random.Generator, m: int = 
 @pytest.mark.parametrize(("box", "steps"), [(BOX, 2), (BOX, 9), (BOX, 20), (WIDE, 2), (WIDE, 4)])
 def test_no_network_of_the_box_is_below_what_either_back_end_encloses(box: dict[str, str], steps: int) -> None:
     point = {**box, "N": str(steps)}
-    (first,), (again,) = in_both(every_network.least_jacobian_norm, every_network_again.least_norm, point)
+    inequality = inequality_of(initialised.every_network_case(RR, INITIALISED, initialised.drawn_box(RR), PREMISES))
+    assert inequality is not None
+    (first, again), _ = both_sides(inequality, point)
     rng = np.random.default_rng(steps)
     seen = [ratio(point, steps, rng) for _ in range(60)]
     assert max(first, again) <= min(seen) * (1 + 1e-12)

@@ -27,7 +27,7 @@ from verification.cli import main
 from verification.parameters import RefusedError
 from verification.registry import Registry
 from verification.witness.check import check
-from verification.witness.file import LONGEST_TEXT, Witness, from_json, to_json, write
+from verification.witness.file import LONGEST_TEXT, MOST_PARAMETERS, Witness, from_json, to_json, write
 
 M, DEPTH, STEPS = 64, 3, 200
 PLACE = ("sam-D.2", "free, any inputs", "|dE/dθ|, θ = V^1")
@@ -254,3 +254,16 @@ def test_a_bound_is_asked_of_networks_of_one_to_fifty_two_layers_and_of_no_other
     for layers in (0, 53):
         with pytest.raises(RefusedError):
             above(small_network(layers))
+
+
+def test_a_file_holds_networks_of_as_many_layers_as_are_read() -> None:
+    """V of θ and the matrix of every layer: 64 parameters at 52 layers."""
+    declaration = bounded("V", BEYOND).check.declaration
+    for depth in (1, 52, 53):
+        deep = made(m=2, depth=depth, steps=1) | {"dt": "1/2"}
+        if depth <= 52:
+            assert len(declaration.read(deep)) == len(deep) <= MOST_PARAMETERS
+        else:
+            assert len(deep) > MOST_PARAMETERS
+            with pytest.raises(RefusedError):
+                declaration.read(deep)

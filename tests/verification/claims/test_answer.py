@@ -200,6 +200,42 @@ def test_a_typing_that_is_wrong_where_no_place_is_drawn_is_seen_at_a_tenth_of_th
     assert len(checked) == 8 + shown
 
 
+def looked_at(fails, budget="standard"):
+    """The judgement of x ≤ 1 + x for 0 ≤ x ≤ 1, false where ``fails`` says so and for no x where it says None; and at
+    which x the quicker look was asked.
+    """
+    asked = []
+
+    def look(parameters):
+        asked.append(number(parameters, "x"))
+        return fails(asked[-1])
+
+    def check(parameters):
+        x, violated = number(parameters, "x"), bool(fails(number(parameters, "x")))
+        return Check(tuple(Opinion(name, violated, "") for name in ("balls", "mpmath")), words=f"false at x = {x}")
+
+    guarded = declared(*rationals("x", least=0, most=1)).guards(check, look)
+    case = Case("free", "x", lambda *_: attempt(), guarded)
+    return answer(Claim("planted", Source("me", ""), "x ≤ 1 + x", "real", (case,)), case, BUDGETS[budget], 0), asked
+
+
+def test_what_is_false_where_no_place_is_drawn_is_found_at_a_spread_place():
+    found, _ = looked_at(lambda x: Fraction(1, 5) < x < Fraction(4, 5) and (64 * x).denominator > 1)
+    assert found.verdict == verdict.REFUTED
+    x = json.loads(found.witness)["parameters"]["x"]
+    assert found.because == f"false at x = {x}" and Fraction(1, 5) < Fraction(x) < Fraction(4, 5)
+
+
+@pytest.mark.parametrize(("budget", "drawn", "spread"), [("smoke", 1, 20), ("standard", 8, 250)])
+def test_a_search_says_at_how_many_places_and_gives_up_after_ten_times_as_many(budget, drawn, spread):
+    found, asked = looked_at(lambda x: False, budget)
+    assert found.verdict == verdict.NOT_REFUTED and len(asked) == drawn + spread
+    assert found.because.endswith(f"; {spread} places spread over the declaration")
+    found, asked = looked_at(lambda x: None, budget)
+    assert found.verdict == verdict.NOT_REFUTED and len(asked) == 10 * drawn + 10 * spread
+    assert "places" not in found.because
+
+
 def test_what_is_constant_is_heard_once():
     def check(parameters):
         return Check(tuple(Opinion(name, False, "") for name in ("balls", "mpmath")))

@@ -311,3 +311,9 @@ def test_more_parameters_than_one_of_the_others_would_be_seen() -> None:
     """The planted falsehood: 46k, as many as coRNN."""
     claim = CLAIMS["both-4-fewer"]
     assert [answer(claim, tables.fewer_case(ours), SMOKE, 0).verdict for ours in (45, 46)] == ["proved", "refuted"]
+
+
+@pytest.mark.parametrize("ours", [1, 46, 60, 99, 150, 300])
+def test_fewer_than_a_printed_number_is_decided_by_both(ours: int) -> None:
+    for other in set(tables.TABLE_5.values()):
+        assert opinions(tables.fewer_case(ours), ours=str(ours), other=str(other)) == [ours >= other] * 2

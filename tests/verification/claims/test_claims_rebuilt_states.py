@@ -222,8 +222,13 @@ def test_a_format_that_is_too_coarse_says_nothing() -> None:
 
 def test_what_overflows_is_no_violation() -> None:
     case = CLAIM.case("float16", rebuilding.QUANTITY)
-    p = {"w": "0", "h": "1", "alpha": "31/8", "form": "31/8", "x": " ".join(["1024", "-1024"] * 400)}
-    assert doubt_of(case, p)
+    p = {"w": "0", "h": "1", "alpha": "16", "form": "1", "x": " ".join(["1"] * 9)}
+    assert case.check is not None
+    check = case.check(p)
+    assert {premise.text: premise.holds for premise in check.premises}["nothing overflows"] is False
+    assert [(opinion.violated, opinion.text) for opinion in check.opinions] == [(False, "something overflows")] * 2
+    assert check.log_measured is check.log_claimed is None and doubt_of(case, p)
+    assert rebuilding.look_of("float16")(p) is None
 
 
 @pytest.mark.parametrize("change", [{"h": "0"}, {"h": "-1/2"}, {"alpha": "-1"}, {"form": "1000"}, {"w": "1/3"}])

@@ -567,3 +567,23 @@ def test_the_bound_at_fixed_time_needs_every_part_of_its_proof(theta: Literal["b
         for form, states in ((true, Root()), (small, Root()), (true, Root(growth=Fraction(0))))
     ]
     assert made == [verdict.PROVED, verdict.REFUTED, verdict.NOT_REFUTED]
+
+
+@pytest.mark.parametrize(
+    ("horizon", "steps", "margin"),
+    [("5", 10, "1/2"), ("1/5", 10, "1/50"), ("7", 10, "3/10"), ("10", 10, "0"), ("15", 10, "-1/2")],
+)
+def test_a_step_of_an_order_is_less_than_one(horizon: str, steps: int, margin: str) -> None:
+    stack = ScalarStack(horizon=Fraction(horizon), ratio=Fraction(0))
+    premise = orders._premises(stack, steps, "", "fixed n")[0]
+    assert (premise.text, premise.margin, premise.holds) == ("0 < dt < 1", margin, Fraction(margin) > 0)
+
+
+@pytest.mark.parametrize(
+    ("k", "steps", "margin"),
+    [(1, 10, "0"), (2, 20, "0"), (3, 40, "1"), (2, 19, "-1/10"), (2, 15, "-1/2"), (1, 5, "-1/2")],
+)
+def test_much_smaller_than_n_is_at_most_a_tenth_of_it(k: int, steps: int, margin: str) -> None:
+    stack = ScalarStack(offset=k, ratio=Fraction(0))
+    premise = orders._premises(stack, steps, "contribution", "fixed T")[-1]
+    assert (premise.text, premise.margin, premise.holds) == ("k ≤ n/10", margin, Fraction(margin) >= 0)

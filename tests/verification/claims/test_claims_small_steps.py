@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import flint
@@ -10,12 +11,17 @@ from mpmath import mp, mpf
 
 from odernn.published.sources import Source
 from tests.tiers import only
+from tests.verification.claims.both_typings import both_sides
 from verification import verdict
 from verification.answer import answer
 from verification.cases import gradient_growth, small_step_growth
+from verification.cases.chain_gradients import at_rest
+from verification.cases.top_layer_gradients import last_error
 from verification.certify.second.intervals import iv
 from verification.claim import Claim
+from verification.claims.unicornn import one_error
 from verification.domains import BUDGETS
+from verification.measure.gradient_forms import ICML_43
 from verification.verdict import Judgement
 
 ALPHA, W, DT = Fraction(4), Fraction(-9), Fraction(1, 5)
@@ -87,3 +93,22 @@ def test_a_power_that_doubling_does_not_exceed_is_not_violated() -> None:
     checked = small_step_growth.small_step_check(given, 12)
     assert not any(opinion.violated for opinion in checked.opinions) and not checked.limit
     assert not small_step_growth.small_step_check(given | {"steps": "2"}, 3).limit
+
+
+@pytest.mark.parametrize("target", ["3/2", "-2/3"])
+@pytest.mark.parametrize(
+    ("alpha", "w", "dt", "N"), [("1", "-5/2", "1/3", 4), ("1/7", "-2", "9/10", 7), ("4", "-9", "1/5", 1)]
+)
+def test_the_gradient_of_one_error_is_at_least_what_stands_on_the_left_for_smaller_steps(
+    target: str, alpha: str, w: str, dt: str, N: int
+) -> None:
+    """|ȳ| (cosh R₀ − 1)/W, by matrices in floats and by its formula; on the right the bound itself, in both typings."""
+    point = at_rest(Fraction(alpha), Fraction(dt), N, [Fraction(w)]) | {"target": target}
+    smaller, exact = one_error._for_smaller_steps(ICML_43), last_error(ICML_43, one_error.ALONE)
+    left, right = both_sides(smaller, point)
+    (gradient, _), (bound, _) = both_sides(exact, point)
+    W, h = -float(Fraction(alpha) + Fraction(w)), float(Fraction(dt)) / 2
+    R = 2 * N * math.asinh(h * math.sqrt(W) / 2)
+    assert left == pytest.approx([abs(float(Fraction(target))) * (math.cosh(R) - 1) / W] * 2, rel=1e-12)
+    assert left[0] <= gradient
+    assert right == pytest.approx([bound] * 2, rel=1e-12)

@@ -143,6 +143,14 @@ def depths(found: PrintedRow) -> Case:
     )
 
 
+@pytest.mark.parametrize("changed_to", [{"(2,1)": "1"}, {"(2,2)": "1"}, {"(3,1)": "9"}, {"(3,2)": "9"}])
+def test_both_steps_from_two_to_three_are_read(changed_to: dict[str, str]) -> None:
+    """Along d_f from (2,1) to (3,1) and from (2,2) to (3,2): one that does not improve is enough."""
+    found = changed(tables.DEPTH_ROW, **changed_to)
+    case = tables.columns_case(found, "steps", lambda: tables._second_step("d_f"), tables.LESS)
+    assert judged(case) == verdict.REFUTED
+
+
 @pytest.mark.parametrize(
     ("case", "expected"),
     [
