@@ -43,7 +43,8 @@ class Sample:
     @property
     def values(self) -> Floats:
         """(n, 4 + f): outcome, measures, what else is held."""
-        return np.column_stack([self.outcome, self.measures, self.further])
+        table: Floats = np.column_stack([self.outcome, self.measures, self.further])
+        return table
 
     @property
     def indicators(self) -> Floats:
@@ -53,7 +54,7 @@ class Sample:
     @property
     def held(self) -> int:
         """How many variables are held in each partial correlation."""
-        return self.measures.shape[1] - 1 + self.further.shape[1] + self.indicators.shape[1]
+        return int(self.measures.shape[1] - 1 + self.further.shape[1] + self.indicators.shape[1])
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ class Analysis:
 
 def partial(sample: Sample, kind: Kind) -> Floats:
     """(3,) from all rows."""
-    return _partials(sample, np.ones((1, sample.count)), kind)[0]
+    found: Floats = _partials(sample, np.ones((1, sample.count)), kind)[0]
+    return found
 
 
 def _partials(sample: Sample, weights: Floats, kind: Kind) -> Floats:

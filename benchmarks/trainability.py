@@ -19,7 +19,6 @@ import hashlib
 import json
 import math
 import os
-import statistics
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -175,15 +174,10 @@ def every(runs: Mapping[str, Any]) -> Iterator[PlannedRun]:
 
 
 def chosen_rate(runs: Mapping[str, Any]) -> float | None:
-    """The rate with the best mean validation accuracy, of equal ones the largest; None before all trials are there."""
-    trials = list(plan.trials())
-    if any(runs.get(job.key, {}).get("digest") != digest(job) for job in trials):
-        return None
-    means = {
-        rate: statistics.fmean(runs[job.key]["validation_accuracy"] for job in trials if job.rate == rate)
-        for rate in plan.RATES
-    }
-    return max(means, key=lambda rate: means[rate])
+    """The plan's rate, from those trials that are of this plan."""
+    known = {job.key: runs[job.key] for job in plan.trials() if job.key in runs}
+    current = {job.key for job in plan.trials() if job.key in known and known[job.key]["digest"] == digest(job)}
+    return plan.chosen_rate({key: known[key]["validation_accuracy"] for key in current})
 
 
 def written(path: Path, record: Mapping[str, Any]) -> None:
