@@ -129,7 +129,7 @@ def verdict(found: Analysis) -> str:
 def _results(record: Record, rate: float, resamples: int) -> Iterator[str]:
     judged = sample(record, "test_accuracy", rate)
     found = analysed(judged, "spearman", resamples)
-    yield f"Test accuracy after {plan.EPOCHS} epochs, {plan.GRAPHS} graphs. {verdict(found)}\n"
+    yield f"Test accuracy after {plan.EPOCHS} epochs, {plan.GRAPHS} graphs: {verdict(found)}\n"
     rows = [
         (
             each.measure,
