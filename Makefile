@@ -39,7 +39,7 @@ help:
 	@echo "make test-full    the same with every test that needs no GPU"
 	@echo "make docs         install, then make the site of docs/: build/docs/html/index.html (a minute; no network)"
 	@echo "make bench        run every script in benchmarks/ (half an hour), write docs/benchmarks.md"
-	@echo "make experiments  train what the records of docs/architecture_experiments.md and docs/training_runs.md lack (an hour)"
+	@echo "make experiments  train what the records of docs/architecture_experiments.md, docs/training_runs.md and docs/trainability.md lack (two hours)"
 	@echo "make choosing     train what the record of the cells' comparison lacks, and write its table (hours; docs/cells.md)"
 	@echo "make trained      train and measure what the record of bounds along training lacks (an hour; docs/trained.md)"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
@@ -67,12 +67,13 @@ docs: $(VENV)/.installed-docs
 
 bench: $(VENV)/.installed-bench
 	@set -e; for script in benchmarks/[!_]*.py; do \
-	  case "$$script" in */choosing_a_cell.py|*/trained_by_hand.py|*/trained_certified.py|*/trained_slack.py) continue;; esac; echo "$$script"; $(BIN)/python "$$script"; done
+	  case "$$script" in */choosing_a_cell.py|*/trained_by_hand.py|*/trained_certified.py|*/trained_slack.py|*/trainability.py) continue;; esac; echo "$$script"; $(BIN)/python "$$script"; done
 	$(BIN)/python benchmarks/_page.py
 
 experiments: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/architecture_experiments.py
 	$(BIN)/python benchmarks/training_runs.py --jobs 2
+	$(BIN)/python benchmarks/trainability.py --jobs 2
 
 # Hours; ODERNN_DATA names the folder of the spoken digits. Killed, the same command goes on.
 choosing: $(VENV)/.installed-bench
