@@ -49,6 +49,29 @@ def test_what_once_certified_is_refused(name: str) -> None:
         check(Witness(claim, domain, quantity, parameters), Registry())
 
 
+FULL = {"W": "0 1 0 0", "h": "1/4 1/8", "alpha": "0"}
+OUTSIDE = {
+    "a neuron that does not see the other": ("both-2-onlypossible", "m = 2, full W", "explicit and invertible", FULL),
+    "the same, its volume": ("both-2-onlypossible", "m = 2, full W", "volume-preserving", FULL),
+    "a neuron at rest, k = n/2": (
+        "both-72", "k = 1", "|remainder of (73)| ≥ C dt²",
+        {"alpha": "1", "w": "0", "v": "1", "b": "0", "target": "0", "steps": "2"},
+    ),
+    "a method that does nothing": (
+        "ode-D1-n", "every explicit table of n stages", "degree qⁿ", {"b": "0", "a": "0", "f": "0 0 1"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_once_certified_beside_its_statement_fails_a_premise(name: str) -> None:
+    """Of refuted cases: parameters that are read, and are not what the statement is about."""
+    claim, domain, quantity, parameters = OUTSIDE[name]
+    found = check(Witness(claim, domain, quantity, parameters), Registry())
+    assert not found.certified
+    assert any(line.startswith("premise") and not line.endswith("holds") for line in found.lines)
+
+
 KNOWN = list(targets())
 
 

@@ -245,12 +245,17 @@ def _degree_modulo(method: ButcherTableau, q: int) -> int:
 
 
 def _degree_check(parameters: Parameters, claimed: Degree, *, chained: bool, is_most: bool = False) -> Check:
-    """The degree against the claimed one, or against the largest that is claimed."""
+    """The degree against the claimed one, or against the largest that is claimed; of a chain, or of any method, whose
+    weights add up to 1.
+    """
     rows, b, f = _table(parameters)
     n, q = len(b), max((k for k, x in enumerate(f) if x), default=0)
     first, second, expected = _degree(parameters), _degree_again(parameters), claimed(n, q)
     links = [*(rows[i + 1][i] for i in range(n - 1)), b[-1]]
-    premises = [premise("a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", min(map(abs, links)))] if chained else []
+    if chained:
+        premises = [premise("a_{i+1,i} ≠ 0 for all i, b_n ≠ 0", min(map(abs, links)))]
+    else:
+        premises = [premise("a method: Σ b_i = 1", -abs(sum(b) - 1), strict=False)]
     return Check(
         opinions=(
             Opinion("flint", first > expected if is_most else first != expected, f"degree {first}"),

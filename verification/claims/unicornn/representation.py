@@ -214,10 +214,16 @@ def _both_bounds_check(parameters: Parameters) -> Check:
         value = orders.quantity_of(scalar_stack.run(stack, steps, BALLS), "remainder, L = 1")
     second = scalar_stack_second.value(stack.to_text(), steps, "remainder, L = 1")
     zero = bool(value.is_zero())
+    dt, k = stack.horizon / steps, stack.step(steps)
     return Check(
         opinions=(
             Opinion("balls", zero, f"remainder {value.str(6)}"),
             Opinion("mpmath", second.a == 0 and second.b == 0, f"remainder {second}"),
+        ),
+        premises=(
+            Premise("0 < dt < 1", str(min(dt, 1 - dt)), 0 < dt < 1),
+            Premise("k ≤ n/10", str(Fraction(steps, 10) - k), 10 * k <= steps),
+            Premise("the neuron moves: b ≠ 0", str(abs(stack.b)), stack.b != 0),
         ),
         limit="y_0 = 0 is a factor of the contribution and of its printed form, for every dt" if zero else "",
         words=f"{stack.describe()}, N = {steps}: the remainder is exactly 0",

@@ -149,9 +149,9 @@ def only_if_uncoupled(wanted: str) -> Case:
         return Attempt("2 × 2 matrices W with entries 0..3, h = (1/4, 1/8), α = 1", tried, found="none")
 
     def coupled_and(parameters: Parameters) -> tuple[bool, bool]:
-        """Whether the neurons are coupled, and whether they are and the step is ``wanted``."""
+        """Whether the neurons see each other, and whether they do and the step is ``wanted``."""
         W, h, alpha = numbers(parameters, "W"), numbers(parameters, "h"), number(parameters, "alpha")
-        coupled = bool(W[1] or W[2])
+        coupled = bool(W[1] and W[2])
         return coupled, coupled and _coupled_polynomials(W, h, alpha)[wanted]
 
     def check(parameters: Parameters) -> Check:
@@ -163,7 +163,10 @@ def only_if_uncoupled(wanted: str) -> Case:
                 Opinion("polynomials", first, f"{wanted} for every σ: {'yes' if first else 'not shown'}"),
                 Opinion("sympy", coupled and second, f"{wanted} for every σ: {'yes' if second else 'not shown'}"),
             ),
-            premises=(Premise("multi-scale: h_1 ≠ h_2", str(abs(h[0] - h[1])), h[0] != h[1]),),
+            premises=(
+                Premise("multi-scale: h_1 ≠ h_2", str(abs(h[0] - h[1])), h[0] != h[1]),
+                Premise("coupled both ways: W_12, W_21 ≠ 0", str(min(abs(W[1]), abs(W[2]))), coupled),
+            ),
             words=f"W = [{W[0]} {W[1]}; {W[2]} {W[3]}], h = ({h[0]}, {h[1]}), α = {alpha}: the neurons are coupled, "
             f"their time steps differ, and the step is {wanted}",
         )
