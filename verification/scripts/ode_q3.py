@@ -1,4 +1,4 @@
-"""ode-Q3 (Section 3.2): a QUNN is made stable by parameters in (32), (35) that meet the requirements of Theorem 1;
+"""ode-Q3 (Section 3.2, a note): two tables of numbers, with the layers of a QUNN as stages, meet Theorem 1's requirements;
 the first one is M = [M_ij] >= 0, M_ij = b_i a_ij + b_j a_ji - b_i b_j.
 
 The layers z_i = σ(W_i z_{i-1}), i = 1..N, as the stages of one step y₊ = y + Σ b_i k_i, Y_i = y + Σ a_ij k_j. ResNet

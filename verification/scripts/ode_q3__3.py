@@ -1,7 +1,7 @@
-"""ode-Q3 (Section 3.2): a QUNN is made stable by parameters that meet the requirements of Theorem 1; the first one, in
+"""ode-Q3 (Section 3.2, a note): layers as stages that do not enter themselves meet Theorem 1's requirements; the first, in
 some metric G > 0, is M = [M_ij] >= 0, M_ij = B_iᵀ G A_ij + A_jiᵀ G B_j - B_iᵀ G B_j.
 
-Layers one after another are explicit stages: A_ii = 0, so the block i of M is -B_iᵀ G B_i, xᵀ M_ii x = -(B_i x)ᵀ G B_i x.
+Such stages have A_ii = 0, so the block i of M is -B_iᵀ G B_i, xᵀ M_ii x = -(B_i x)ᵀ G B_i x.
 That is < 0 for some x, whatever G > 0 is, if B_i ≠ 0. Measured: the smallest eigenvalue of M_ii. Bound: >= 0.
 Cases: one after another
 """

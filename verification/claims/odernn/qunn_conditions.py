@@ -2,11 +2,12 @@
 """Niu, Chuang, Horesh 2019, Section 3.2: does some choice of parameters let a QUNN meet I and II of Theorem 1?
 
     z_i = σ(W_i z_{i−1}) in plain form, z_i = z_{i−1} + σ(W_i z_{i−1}) in ResNet form, i = 1 … N, any W_i
-    M_ij = B_iᵀ A_ij + A_jiᵀ B_j − B_iᵀ B_j ≥ 0,     B_i ≥ 0
+    M_ij = b_i a_ij + b_j a_ji − b_i b_j ≥ 0,     b_i ≥ 0
 
-(32)–(35) are not legible; α_i, β_i and the data stand in W_i. Layers as *blocks* of one step meet both conditions, for
-every W_i: stage i writes block i, and the half of its own output in A_ii is read by nobody. Layers as stages that do
-not enter themselves, A_ii = 0, cannot (thm-1-expl).
+(32)–(35) are not legible; α_i, β_i and the data stand in W_i. Layers as *blocks* of one step of N midpoint rules,
+a_ij = 1 for j < i, a_ii = 1/2, b_i = 1, meet both conditions with M = 0, for every W_i: stage i reads block i − 1 and
+writes block i, and the half of its own output in a_ii is read by nobody. Layers as stages that do not enter
+themselves, a_ii = 0, cannot (thm-1-expl).
 """
 
 from __future__ import annotations
@@ -42,39 +43,36 @@ PLAIN, RESNET = "plain", "ResNet"
 
 
 def blocks_case(form: str, own: Fraction = HALF) -> Case:
-    """Conditions I and II, and that the step computes the layers, for every σ with σ(0) = 0.
+    """Conditions I and II, and that the step computes the layers, for every σ. a_ii = ``own``: M_ii = 2 own − 1.
 
-    Plain form: blocks 0 … N of the state, B_i the projection on block i, A_ij = B_j for j < i; from (z_0, 0, …, 0) to
-    (z_0, z_1, …, z_N). ResNet form: two copies of z, B_i the projection on the second, A_ij takes the second into both
-    for j < i; from (z_0, z_0) to z_N in the second. A_ii = ``own`` B_i: M_ii = (2 own − 1) B_i, and M_ij = 0 beside it.
+    The state has the blocks 0 … N. Plain form: from (z_0, 0, …, 0), stage i writes block i. ResNet form: from
+    (z_0, …, z_0), it writes every block from i on. Both end at (z_0, z_1, …, z_N).
     """
 
     def first(parameters: Parameters) -> Decided:
         d, N = (int(number(parameters, name)) for name in ("d", "N"))
-        A, B = _coefficients(form, N, own)
-        M = BlockTableau(A, B).burrage_butcher()
-        signs = [semidefiniteness(M, name="M"), *(semidefiniteness(block, name="B_i") for block in B)]
+        A, B = _coefficients(N, own)
+        signs = [semidefiniteness(BlockTableau(A, B).burrage_butcher(), name="M")]
+        signs += [semidefiniteness(block, name="B_i") for block in B]
         failing = ", ".join(sorted({sign.because for sign in signs if not sign.holds}))
         names = [f"z{r}" for r in range(d)]
         names += [f"W{i}_{r}{c}" for i in range(1, N + 1) for r in range(d) for c in range(d)]
         names += [f"sigma{k}" for k in range(2 * d * N)]  # more than d N: another table computes other layers
         free: list[Any] = list(fmpq_mpoly_ctx.get(names, Ordering.degrevlex).gens())
-        start, entries, values = free[:d], free[d : -2 * d * N], free[-2 * d * N :]
+        start, entries, sigma = free[:d], free[d : -2 * d * N], Unknown(free[-2 * d * N :])
         weights = [[entries[(i * d + r) * d :][:d] for r in range(d)] for i in range(N)]
-        sigma = Unknown(values)
         equal = _step(form, A, B, start, weights, sigma) == _layers(form, start, weights, sigma)
         shown = f"{failing or 'M ≥ 0, every B_i ≥ 0'}; the step {'is' if equal else 'is not'} the layers z_1 … z_{N}"
         return Decided(bool(failing) or not equal, shown)
 
     def second(parameters: Parameters) -> Decided:
         d, N = (int(number(parameters, name)) for name in ("d", "N"))
-        tensor, weights_hold = _typed_tensor(form, N, own)
         drawn = random.Random(10 * N + d)
         start = [Fraction(drawn.randint(-5, 5), 3) for _ in range(d)]
         weights = [[[Fraction(drawn.randint(-5, 5), 2) for _ in range(d)] for _ in range(d)] for _ in range(N)]
-        equal = _typed_step(form, start, weights) == _typed_layers(form, start, weights)
-        holds = second_forms.is_semidefinite(tensor) and weights_hold and equal
-        return Decided(not holds, f"minors of M and B_i not negative: {holds}; equal in fractions, σ(u) = u|u|")
+        equal = _by_midpoints(form, start, weights, own) == _typed_layers(form, start, weights)
+        holds = second_forms.is_semidefinite(_typed_tensor(N, own)) and equal
+        return Decided(not holds, f"minors of M not negative, b_i = 1; equal in fractions at drawn W_i: {equal}")
 
     places = ({"d": str(d), "N": str(N)} for d in (1, 2) for N in (1, 2, 3, 4))
     return decided(
@@ -85,7 +83,7 @@ def blocks_case(form: str, own: Fraction = HALF) -> Case:
         second,
         box="d ≤ 2, N ≤ 4, all W_i and z_0, the values of σ as symbols",
         claimed="some table meets both",
-        names=("polynomials", "fractions"),
+        names=("polynomials", "midpoint rules in fractions"),
     )
 
 
@@ -93,56 +91,48 @@ Rows = list[list[Any]]
 Sigma = Callable[[Any], Any]
 
 
-def _coefficients(form: str, N: int, own: Fraction) -> tuple[list[list[Rows]], list[Rows]]:
-    """A and B on blocks of size 1: every coefficient is a multiple of the identity there."""
-    size = N + 1 if form == PLAIN else 2
-    zero = [[fmpq(0)] * size for _ in range(size)]
+def _coefficients(N: int, own: Fraction) -> tuple[list[list[Rows]], list[Rows]]:
+    """A and B as matrices on N + 1 blocks of size 1: numbers times the identity."""
 
-    def unit(r: int, c: int) -> Rows:
-        return [[fmpq(int((row, column) == (r, c))) for column in range(size)] for row in range(size)]
+    def times_identity(x: Fraction) -> Rows:
+        value = fmpq(x.numerator, x.denominator)
+        return [[value * int(r == c) for c in range(N + 1)] for r in range(N + 1)]
 
-    def plus(one: Rows, other: Rows) -> Rows:
-        return [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(one, other, strict=True)]
+    zero, one = Fraction(0), Fraction(1)
+    A = [[times_identity(one if j < i else own if j == i else zero) for j in range(N)] for i in range(N)]
+    return A, [times_identity(one) for _ in range(N)]
 
-    half = fmpq(own.numerator, own.denominator)
-    B = [unit(i, i) if form == PLAIN else unit(1, 1) for i in range(1, N + 1)]
-    below = [block if form == PLAIN else plus(unit(0, 1), unit(1, 1)) for block in B]
-    A = [
-        [below[j] if j < i else [[half * x for x in row] for row in B[i]] if j == i else zero for j in range(N)]
-        for i in range(N)
-    ]
-    return A, B
+
+def _starts(form: str, start: Sequence[Any], N: int) -> list[list[Any]]:
+    rest = start if form == RESNET else [0 * x for x in start]
+    return [list(start), *(list(rest) for _ in range(N))]
+
+
+def _written(form: str, block: int, stage: int) -> bool:
+    """Whether the field of a stage, from 1, is σ(W_i ·) there, and not 0."""
+    return block == stage or (form == RESNET and block > stage)
 
 
 def _step(
     form: str, A: Sequence[Sequence[Rows]], B: Sequence[Rows], start: Sequence[Any], weights: list[Rows], sigma: Sigma
 ) -> list[list[Any]]:
-    """y₊ of the step with A and B on blocks of len(start): the layers that it has computed, z_1 … z_N or z_N alone.
-
-    Stage i reads block i − 1 in plain form, block 0 in ResNet form, and writes block i, resp. 1. Raises
-    ArithmeticError if a stage reads what it writes: then the step is not computed in this order.
+    """Blocks 1 … N of y₊ = y + Σ B_i k_i, k_i = f_i(y + Σ_j A_ij k_j), stage by stage: stage i, from 1, reads block
+    i − 1, where neither it nor a later one has written.
     """
-    N, nothing = len(B), [0 * x for x in start]
-    blocks = [list(start), *([nothing] * N if form == PLAIN else [list(start)])]
+    blocks = _starts(form, start, len(B))
     slopes: list[list[Any]] = []
+
+    def after(block: int, coefficients: Sequence[Rows]) -> list[Any]:
+        """A block of y and what the known stages add to it; a coefficient couples blocks."""
+        total = list(blocks[block])
+        for j, slope in enumerate(slopes):
+            factor = sum((coefficients[j][block][s] for s in range(len(blocks)) if _written(form, s, j + 1)), fmpq(0))
+            total = [x + factor * k for x, k in zip(total, slope, strict=True)]
+        return total
+
     for i, weight in enumerate(weights):
-        reads, writes = (i, i + 1) if form == PLAIN else (0, 1)
-        if any(A[i][j][reads][writes] != 0 for j in range(i, N)):
-            raise ArithmeticError(f"stage {i} reads a stage that is not known yet")
-        seen = _added(blocks[reads], [(A[i][j][reads][_written(form, j)], slopes[j]) for j in range(i)])
-        slopes.append([sigma(x) for x in _image(weight, seen)])
-    final = [
-        _added(block, [(B[j][r][_written(form, j)], slopes[j]) for j in range(N)]) for r, block in enumerate(blocks)
-    ]
-    return final[1:]
-
-
-def _written(form: str, stage: int) -> int:
-    return stage + 1 if form == PLAIN else 1
-
-
-def _added(vector: Sequence[Any], terms: Sequence[tuple[Any, Sequence[Any]]]) -> list[Any]:
-    return [x + sum((factor * term[r] for factor, term in terms), 0 * x) for r, x in enumerate(vector)]
+        slopes.append([sigma(x) for x in _image(weight, after(i, A[i]))])
+    return [after(block, B) for block in range(1, len(blocks))]
 
 
 def _image(weight: Rows, vector: Sequence[Any]) -> list[Any]:
@@ -150,79 +140,52 @@ def _image(weight: Rows, vector: Sequence[Any]) -> list[Any]:
 
 
 def _layers(form: str, start: Sequence[Any], weights: list[Rows], sigma: Sigma) -> list[list[Any]]:
-    """z_1 … z_N in plain form, [z_N] in ResNet form, one layer after the other."""
+    """z_1 … z_N, one layer after the other."""
     states = [list(start)]
     for weight in weights:
         after = [sigma(x) for x in _image(weight, states[-1])]
         states.append(after if form == PLAIN else [x + y for x, y in zip(states[-1], after, strict=True)])
-    return states[1:] if form == PLAIN else states[-1:]
+    return states[1:]
 
 
-def _typed_tensor(form: str, N: int, own: Fraction) -> tuple[list[list[Fraction]], bool]:
-    """M entry by entry from what the coefficients do to unit vectors, and whether every B_i is ≥ 0.
+def _typed_tensor(N: int, own: Fraction) -> list[list[Fraction]]:
+    """M_ij = b_i a_ij + b_j a_ji − b_i b_j of the numbers a_ij and b_i."""
+    a = [[Fraction(int(j < i)) if j != i else own for j in range(N)] for i in range(N)]
+    return [[a[i][j] + a[j][i] - 1 for j in range(N)] for i in range(N)]
 
-    Plain form: B_i e_r = e_r if r = i. ResNet form: B_i e_r = e_1 if r = 1. Before it a stage passes on what it wrote,
-    in ResNet form to both copies. So e_rᵀM_ij e_s is a product of three such vectors.
+
+def _by_midpoints(form: str, start: list[Fraction], weights: list[Rows], own: Fraction) -> list[list[Fraction]]:
+    """N rules v ← v + k, k = f_i(v + ``own`` k), one after the other, with σ(u) = u|u| + 1/2.
+
+    k is found by iteration. Raises ArithmeticError if it is not the same after a second round.
     """
-    size = N + 1 if form == PLAIN else 2
-
-    def written(i: int, r: int) -> list[Fraction]:
-        target = i if form == PLAIN else 1
-        return [Fraction(int(r == target == c)) for c in range(size)]
-
-    def passed(i: int, j: int, r: int) -> list[Fraction]:
-        if i == j:
-            return [own * x for x in written(i, r)]
-        if j > i:
-            return [Fraction(0)] * size
-        return written(j, r) if form == PLAIN else [Fraction(int(r == 1))] * size
-
-    def dot(u: list[Fraction], v: list[Fraction]) -> Fraction:
-        return sum((x * y for x, y in zip(u, v, strict=True)), Fraction(0))
-
-    places = [(i, r) for i in range(1, N + 1) for r in range(size)]
-    tensor = [
-        [
-            dot(written(i, r), passed(i, j, s))
-            + dot(passed(j, i, r), written(j, s))
-            - dot(written(i, r), written(j, s))
-            for j, s in places
-        ]
-        for i, r in places
-    ]
-    weights = [[[written(i, c)[r] for c in range(size)] for r in range(size)] for i in range(1, N + 1)]
-    return tensor, all(second_forms.is_semidefinite(weight) for weight in weights)
-
-
-def _typed_step(form: str, start: list[Fraction], weights: list[Rows]) -> list[list[Fraction]]:
-    """The same step with σ(u) = u|u|, in whole vectors of state: stage by stage into one list of numbers."""
-    d, N = len(start), len(weights)
-    state = start + [Fraction(0)] * (d * N) if form == PLAIN else start + start
-    sums = list(state)  # what is seen by the next stage: y + Σ_j A_ij k_j
-    final = list(state)
+    v = _starts(form, start, len(weights))
     for i, weight in enumerate(weights):
-        source = sums[i * d : (i + 1) * d] if form == PLAIN else sums[:d]
-        for r in range(d):
-            u = sum((weight[r][c] * source[c] for c in range(d)), Fraction(0))
-            place = (i + 1) * d + r if form == PLAIN else d + r
-            final[place] += u * abs(u)
-            sums[place] += u * abs(u)
-            if form == RESNET:
-                sums[r] = sums[r] + u * abs(u)
-    return [final[k : k + d] for k in range(d, len(final), d)]
+        slope = [[Fraction(0) for _ in start] for _ in v]
+        for _ in range(2):
+            seen = [v[i][r] + own * slope[i][r] for r in range(len(start))]
+            inside = [sum((w * x for w, x in zip(row, seen, strict=True)), Fraction(0)) for row in weight]
+            before = slope
+            slope = [
+                [(u * abs(u) + HALF) * (block == i + 1 or (form == RESNET and block > i + 1)) for u in inside]
+                for block in range(len(v))
+            ]
+        if slope != before:
+            raise ArithmeticError(f"rule {i + 1} of {form} form reads what it writes")
+        v = [[x + k for x, k in zip(*pair, strict=True)] for pair in zip(v, slope, strict=True)]
+    return v[1:]
 
 
 def _typed_layers(form: str, start: list[Fraction], weights: list[Rows]) -> list[list[Fraction]]:
-    """The layers themselves with σ(u) = u|u|, by recursion: z_1 … z_N in plain form, [z_N] in ResNet form."""
+    """The layers themselves with σ(u) = u|u| + 1/2, by recursion."""
 
     def layer(i: int, r: int) -> Fraction:
         if i == 0:
             return start[r]
         u = sum((x * layer(i - 1, c) for c, x in enumerate(weights[i - 1][r])), Fraction(0))
-        return Fraction(u * abs(u) + (layer(i - 1, r) if form == RESNET else 0))
+        return Fraction(u * abs(u) + HALF + (layer(i - 1, r) if form == RESNET else 0))
 
-    chosen = range(1, len(weights) + 1) if form == PLAIN else (len(weights),)
-    return [[layer(i, r) for r in range(len(start))] for i in chosen]
+    return [[layer(i, r) for r in range(len(start))] for i in range(1, len(weights) + 1)]
 
 
 # --- layers as stages that do not enter themselves: condition I fails
@@ -396,8 +359,8 @@ CLAIMS = (
         id="ode-Q3",
         source=Source("odernn", "Sec. 3.2"),
         statement="QUNN: some choice of the parameters of (32) and (35) satisfies conditions I and II of Theorem 1; "
-        "asked of layers as blocks of one step; also tried: layers as stages that do not enter themselves, two tables "
-        "of numbers, and layers that are non-expansive by other means",
+        "asked of layers as blocks of N midpoint rules; also tried: layers as stages that do not enter themselves, two "
+        "tables of numbers, and layers that are non-expansive by other means",
         semantics="real",
         cases=(
             *(blocks_case(form) for form in (PLAIN, RESNET)),

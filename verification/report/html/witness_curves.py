@@ -22,6 +22,10 @@ MOST_POINTS = 20
 LEAST_STEPS, MOST_STEPS = 8, 4000
 COUNT = "N"
 """The name that a case gives to its number of steps."""
+NETWORK, NOT_STOPPED = frozenset({COUNT, "dt", "w"}), frozenset({"m", "T"})
+"""Parameters of a chain that n steps stop. With T in the place of dt fewer steps are longer ones; m says that it is a
+whole network, which has no curve yet.
+"""
 
 
 def witness_curves(claims: Mapping[str, Claim], judgements: Iterable[Judgement]) -> dict[str, BoundCurve]:
@@ -46,7 +50,7 @@ def _curve(case: Case, cell: Judgement) -> BoundCurve | None:
     if not isinstance(case.check, Guarded) or case.check.sizes is None:
         return None
     given = from_json(cell.witness).parameters
-    if not isinstance(given, dict) or COUNT not in given or "m" in given:
+    if not isinstance(given, dict) or not set(given) >= NETWORK or set(given) & NOT_STOPPED:
         return None
     if not LEAST_STEPS <= int(given[COUNT]) <= MOST_STEPS:
         return None

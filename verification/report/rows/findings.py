@@ -31,7 +31,7 @@ hypothesis, with another constant or power, or with a formula corrected (slip). 
 
 Of UnICORNN: n steps of size dt make the time T = n dt, h = σ̂(c) dt is the step of a neuron, w its recurrent weight and
 α its frequency squared; y and z are its two states, L the number of layers, V their input matrices. Other letters are
-the papers'; the links lead to them.
+the papers' (w̄, γ, Δ, F: sizes of weights and states); the links lead to them.
 """
 LONGEST = 200
 """Characters of a statement as it stands; the ledger has all of it."""

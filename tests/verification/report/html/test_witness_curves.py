@@ -11,7 +11,7 @@ import pytest
 from verification.answer import blank_of
 from verification.claim import Claim
 from verification.registry import Registry
-from verification.report.html.witness_curves import LEAST_STEPS, stopped, witness_curves
+from verification.report.html.witness_curves import LEAST_STEPS, _curve, stopped, witness_curves
 from verification.verdict import LOG_10, REFUTED, Judgement
 from verification.witness.file import Witness, to_json
 
@@ -39,6 +39,17 @@ def test_the_last_point_is_the_witness_and_the_circle_the_first_n_beyond_the_bou
     assert curve.bound[-1] == pytest.approx(check.log_claimed / LOG_10, rel=1e-12)
     over = [n for n, left, right in zip(curve.steps, curve.measured, curve.bound, strict=True) if left > right]
     assert over and curve.crossing == over[0]
+
+
+@pytest.mark.parametrize("start", ["icml-C.1-step | printed", "both-2-T1 | printed"])
+def test_parameters_that_are_no_network_or_whose_step_depends_on_n_have_no_curve(start: str) -> None:
+    keys = [key for key, pin in PINS.items() if key.startswith(start) and isinstance(pin, dict)]
+    keys = [key for key in keys if int(PINS[key]["witness"]["parameters"].get("N", 0)) >= LEAST_STEPS]
+    assert keys
+    for key in keys:
+        claim, cell = falling(key)
+        case = claim.case(cell.domain, cell.quantity)
+        assert _curve(case, cell) is None
 
 
 def test_a_network_that_is_stopped_has_the_first_of_its_inputs_and_all_of_its_weights() -> None:
