@@ -12,6 +12,7 @@ import pytest
 
 from odernn import tableaus
 from verification.cli import main
+from verification.commands import report as report_command
 from verification.commands import tableau as tableau_command
 from verification.commands.terminal import DONE, USAGE
 from verification.registry import Registry
@@ -142,6 +143,7 @@ def test_the_page_about_a_run_names_the_commit_of_the_run_and_no_other(
 ) -> None:
     """Not that of the folder which writes the page; of one method only, since the facts of all take seconds."""
     monkeypatch.setattr(tableau_command, "everything", lambda folders: iter([tableaus.get("rk4")]))
+    monkeypatch.setattr(report_command, "_tableaus", report_command._tableaus.__wrapped__)  # made here alone, not kept
     path, page = tmp_path / "a.sqlite", tmp_path / "a.html"
     with Store(path, writable=True) as made:
         made.begin_run(

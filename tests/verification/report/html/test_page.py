@@ -29,6 +29,7 @@ from tests.verification.report.html.made_page import (
 )
 from verification import verdict
 from verification.cli import main
+from verification.commands import report as report_command
 from verification.commands import tableau as tableau_command
 from verification.report.html import render as render_module
 from verification.report.html.build import RULES, page
@@ -290,6 +291,7 @@ def test_the_command_writes_the_page(
 ) -> None:
     methods = [tableaus.get(name) for name in ("radau iia 3", "gauss 2", "heun 3")]
     monkeypatch.setattr(tableau_command, "everything", lambda folders: iter(methods))
+    monkeypatch.setattr(report_command, "_tableaus", report_command._tableaus.__wrapped__)  # made here alone, not kept
     with Store(tmp_path / "store.sqlite", writable=True) as store:
         store.begin_run("by hand", {"budget": "smoke", "seed": 5, "claims_dirs": []}, ["one"])
         store.put("one", kind="case", spec={"kind": "case"}, data=[QUESTION.to_plain()], arrays={}, wall_s=0.0)
