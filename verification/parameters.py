@@ -209,9 +209,8 @@ class Guarded:
     """A check that sees no parameters but those of its declaration, every one of them, in one spelling.
 
     ``look`` asks the first back-end alone: where it finds a violation a search goes on to the check. ``sizes`` are both
-    sides of an inequality, for pictures. ``is_slow`` says
-    that the second one takes many times as long. ``can_refute`` is False where nothing carries a violation to the limit
-    that the statement is about: no search is made then.
+    sides of an inequality, for pictures. ``is_slow`` says that the second one takes many times as long. ``can_refute``
+    is False where nothing carries a violation to the limit that the statement is about: no search is made then.
     """
 
     declaration: Declaration
