@@ -159,7 +159,8 @@ def _by_midpoints(form: str, start: list[Fraction], weights: list[Rows], own: Fr
 
     k is found by iteration. Raises ArithmeticError if it is not the same after a second round.
     """
-    v = _starts(form, start, len(weights))
+    others = start if form == RESNET else [Fraction(0)] * len(start)
+    v = [start, *([others] * len(weights))]
     for i, weight in enumerate(weights):
         slope = [[Fraction(0) for _ in start] for _ in v]
         for _ in range(2):
