@@ -145,8 +145,11 @@ def _results(record: Record, rate: float, resamples: int) -> Iterator[str]:
     yield _table(rows, heads) + "\n"
     share = explained(judged)
     accuracy = judged.outcome
+    delayed = analysed(sample(record, "test_accuracy", rate, with_delay=True), "spearman", resamples)
+    kept = ", ".join(f"{each.measure} {each.value:+.2f}" for each in delayed.correlations)
     yield (
         f"The three together explain {100 * share:.1f} % of the variance of the ranks beyond units and edges. "
+        f"With the mean delay of the edges held too, which goes with s, there remain {kept}. "
         f"Accuracies: {_percent(accuracy.min())} to {_percent(accuracy.max())} %, quartiles "
         f"{', '.join(_percent(q) for q in np.quantile(accuracy, (0.25, 0.5, 0.75)))}.\n"
     )
