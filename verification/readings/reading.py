@@ -3,6 +3,7 @@
 One TOML file a paper; a table a claim, in our own words:
 
     place, meant, because     where the statement stands, what it says, and which passage decides that
+    fails                     of a refuted claim: why it fails, and the numbers at which it does
     cases                     "domain | quantity" of the cases under the meant reading: they alone carry the verdict
     hypotheses                what the paper supposes throughout: text, place
     notes                     kind, because, cases: every other case, with why it is none
@@ -46,6 +47,8 @@ KINDS = {
 }
 GRAVITY = {"formula": "slip", "constant": "constant", "hypothesis": "hypothesis"}
 """How grave a refutation is by the mildest repair that holds."""
+ALL_ROWS = "All rows"
+"""How ``meant`` begins where a statement is taken as it stands."""
 SUBSTANCE = "substance"
 """How grave it is if none holds."""
 REPAIRS = (*GRAVITY, "sharp theorem", "another statement")
@@ -94,6 +97,7 @@ class Reading:
     place: str
     because: str
     meant: str = ""
+    fails: str = ""
     cases: tuple[str, ...] = ()
     note_to: str = ""
     hypotheses: tuple[Standing, ...] = ()
@@ -194,6 +198,7 @@ def _reading(claim: str, entry: dict[str, Any], file: str) -> Reading:
         place=entry["place"],
         because=entry["because"],
         meant=entry.get("meant", ""),
+        fails=entry.get("fails", ""),
         cases=tuple(entry.get("cases", ())),
         note_to=entry.get("note_to", ""),
         hypotheses=tuple(Standing(**each) for each in entry.get("hypotheses", ())),

@@ -9,6 +9,7 @@ from typing import Any
 
 from verification import verdict
 from verification.domains import BUDGETS
+from verification.report.html.introduction import introduction
 from verification.report.html.model import CountTable, GraveLine, Panel, Plotted, ReportPage, RuleLine
 from verification.report.html.sections import NOTE, SectionMaker, anchors_of
 from verification.report.html.series import StateSeries
@@ -21,6 +22,14 @@ from verification.report.rows.screen import DOUBTS, GRAVES, LEFT, Tried, amount,
 from verification.report.table import Table
 from verification.verdict import PRECEDENCE, REFUTED, THEOREM_TESTED, Judgement
 
+MEANINGS = {
+    **{word: f"refuted: {left}" for word, left in LEFT.items()},
+    verdict.NOT_REFUTED: "a search with the whole budget found no violation, which proves nothing",
+    THEOREM_TESTED: "a theorem of this library, proved in docs/derivations of the repository; no search broke it",
+    verdict.PROVED: "decided twice, by exact algebra or enclosures, for all that its rows name and no more: a row "
+    "“n ≤ 5” says nothing about n = 6",
+    NOTE: "a statement beside a claim, that nobody claims; it counts nowhere",
+}
 MOST_GRAVE = 12
 MOST_DOUBTS = 20
 RULES = (
@@ -96,10 +105,11 @@ def page(sources: ReportSources) -> ReportPage:
         caption=caption(sources.run, sources.facts),
         rules=RULES,
         counts=count_table(claims),
-        gravities=tuple((word, LEFT[word]) for word in GRAVES if any(claim.kind == word for claim in claims)),
+        meanings=tuple((word, MEANINGS[word]) for word in MEANINGS if any(claim.kind == word for claim in claims)),
         gravest=tuple(_grave(claim, maker) for claim in fallen[:MOST_GRAVE]),
         doubts=_doubts(sources.run),
         claims=tuple(maker.section(claim) for claim in claims),
+        introduction=introduction(claim.paper for claim in claims),
         tableaus=sources.tableaus,
         graphs=sources.graphs,
         trained=sources.runs,
@@ -127,7 +137,9 @@ def _sentence(claims: Sequence[Tried], facts: Facts) -> str:
     left = f" Incomplete: {facts.judged} of {facts.planned} cells are judged." if facts.judged != facts.planned else ""
     others = len(claims) - len(counted)
     notes = f"; {plural(others, 'statement')} that nobody claims beside them" if others else ""
-    return f"{plural(len(counted), 'claim')}: {listed}{notes}.{left}"
+    own = sum(claim.paper == "library" for claim in counted)
+    of_them = f", {own} of them theorems of this library" if 0 < own < len(counted) else ""
+    return f"{plural(len(counted), 'claim')}{of_them}: {listed}{notes}.{left}"
 
 
 def _facts(sources: ReportSources) -> tuple[tuple[str, str], ...]:
@@ -190,7 +202,15 @@ def _counts(claims: Sequence[Tried], columns: Sequence[str], paper: str) -> tupl
 def _grave(claim: Tried, maker: SectionMaker) -> GraveLine:
     section = maker.section(claim)
     text = section.meant or section.statement
-    return GraveLine(maker.link(claim.claim), claim.kind, text, place_of(claim.speaking), amount(claim.speaking))
+    return GraveLine(
+        maker.link(claim.claim),
+        claim.kind,
+        text,
+        place_of(claim.speaking),
+        amount(claim.speaking),
+        section.fails,
+        section.nearness,
+    )
 
 
 def _doubts(run: Sequence[Judgement]) -> tuple[str, ...]:

@@ -62,11 +62,12 @@ class CaseGroup:
 
 @dataclass(frozen=True)
 class RepairShown:
-    """What is true instead."""
+    """What is true instead; ``case`` is the case of the claim that is on trial for it, "" for its meant reading."""
 
     kind: str
     what: str
     link: LinkedClaim
+    case: str
     holds: bool
     excludes_printed: bool
     untried: str
@@ -97,7 +98,8 @@ class ScriptShown:
 class ClaimSection:
     """Everything about one claim. ``verdict`` is that of its meant reading; of a statement that nobody claims, "note".
 
-    ``word`` is what filters and counts call it, ``slack`` the least one of the meant cells.
+    ``word`` is what filters and counts call it, ``slack`` the least one of the meant cells; ``proved_on`` the boxes of
+    the meant rows if they are proved.
     """
 
     claim: str
@@ -113,6 +115,8 @@ class ClaimSection:
     gravity: str
     slack: str
     cells: int
+    brief: str = ""
+    fails: str = ""
     meant: str = ""
     because: str = ""
     decided_at: str = ""
@@ -130,17 +134,39 @@ class ClaimSection:
     replay: str = ""
     again: str = ""
     trained: tuple[Table, ...] = ()
+    proved_on: str = ""
 
 
 @dataclass(frozen=True)
 class GraveLine:
-    """A refuted claim on the dashboard."""
+    """A refuted claim on the dashboard: what it says, why it fails, and how near to practice."""
 
     link: LinkedClaim
     gravity: str
     statement: str
     place: str
     amount: str
+    fails: str
+    nearness: str
+
+
+@dataclass(frozen=True)
+class Introduced:
+    """What the claims of a paper are about: its equations, and the letters with what they stand for."""
+
+    paper: str
+    title: str
+    equations: tuple[str, ...]
+    letters: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Introduction:
+    """What a reader needs first: sources by key, the networks they are about, and words of this page."""
+
+    sources: tuple[tuple[str, str], ...]
+    networks: tuple[Introduced, ...]
+    words: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -162,7 +188,9 @@ class RuleLine:
 
 @dataclass(frozen=True)
 class ReportPage:
-    """One page. ``facts`` are pairs of a name and what was run; ``caption`` says how to read the numbers."""
+    """One page. ``facts`` are pairs of a name and what was run; ``caption`` says how to read the numbers, ``meanings``
+    what the columns of the counts are.
+    """
 
     title: str
     subtitle: str
@@ -171,10 +199,11 @@ class ReportPage:
     caption: tuple[str, ...]
     rules: tuple[RuleLine, ...]
     counts: CountTable
-    gravities: tuple[tuple[str, str], ...]
+    meanings: tuple[tuple[str, str], ...]
     gravest: tuple[GraveLine, ...]
     doubts: tuple[str, ...]
     claims: tuple[ClaimSection, ...]
+    introduction: Introduction
     tableaus: tuple[Table, ...] = ()
     graphs: tuple[Table, ...] = ()
     trained: tuple[Table, ...] = ()

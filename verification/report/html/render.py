@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -35,11 +36,29 @@ def render(page: ReportPage) -> str:
             page=page,
             style=Markup(style),  # ours, from the files beside this one
             script=Markup(script),
+            cite=citing({claim.claim: claim.anchor for claim in page.claims}),
             policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; "
             "form-action 'none'",
         )
     )
     return text + "\n"
+
+
+def citing(anchors: Mapping[str, str]) -> Callable[[str], Markup]:
+    """Sets a text like ``typeset``, with the claims that it names as links to their sections."""
+    names = "|".join(map(re.escape, sorted(anchors, key=len, reverse=True)))
+    named = re.compile(rf"(?<![\w-])(?:{names})(?![\w-]|\.\d|/\w)") if names else None
+
+    def cite(text: str) -> Markup:
+        seen = str(_seen(text))
+        parts, at = [], 0
+        for match in named.finditer(seen) if named else ():
+            link = Markup('<a href="#{}">{}</a>').format(anchors[match[0]], match[0])
+            parts += [typeset(seen[at : match.start()]), link]
+            at = match.end()
+        return Markup("").join([*parts, typeset(seen[at:])])
+
+    return cite
 
 
 @cache

@@ -6,11 +6,22 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import shorten
 
 from verification import verdict
 from verification.claim import slug
 from verification.domains import BUDGETS
-from verification.readings.reading import Repair, gravity_of, holds, meant, note_to, reading_of, verdict_of
+from verification.readings.reading import (
+    ALL_ROWS,
+    Reading,
+    Repair,
+    gravity_of,
+    holds,
+    meant,
+    note_to,
+    reading_of,
+    verdict_of,
+)
 from verification.report.html.model import (
     CaseGroup,
     CaseRow,
@@ -21,7 +32,7 @@ from verification.report.html.model import (
     RungShown,
     ScriptShown,
 )
-from verification.report.numbers import decades, size
+from verification.report.numbers import decades, plural, size
 from verification.report.rows import nearness
 from verification.report.rows.claims import PAPERS, Facts, Key, is_question, key_of, witness_names, witness_numbers
 from verification.report.rows.ledger import LedgerEntry, evidence_of, folded, title_of, where_of
@@ -33,6 +44,10 @@ from verification.witness.script import script_of
 from verification.witness.text import WitnessError
 
 NOTE = "note"
+FAILS = "fails"
+"""What a note says of a case that is refuted, as nobody claims it."""
+MOST_BOXES = 4
+LONGEST_BRIEF = 110
 LONGEST_WITNESS = 20_000
 """Letters of a witness that stand in the page; a longer one is named only."""
 
@@ -98,7 +113,9 @@ class SectionMaker:
             gravity=gravity_of(claim, self.run),
             slack=decades(min(slacks, default=None)),
             cells=len(cells),
-            meant=reading.meant if reading is not None else "",
+            brief=_brief(reading, entry),
+            fails=reading.fails if reading is not None and tried.shown == REFUTED else "",
+            meant=_meant(reading),
             because=reading.because if reading is not None else "",
             decided_at=reading.place if reading is not None else "",
             hypotheses=tuple((each.text, each.place) for each in reading.hypotheses) if reading is not None else (),
@@ -115,12 +132,13 @@ class SectionMaker:
             replay=self._replay(speaking),
             again=self._again(claim),
             trained=tuple(self.trained[name] for name in reading.trained if name in self.trained) if reading else (),
+            proved_on=_proved_on(cells) if tried.shown == verdict.PROVED else "",
         )
 
     def _repair(self, repair: Repair) -> RepairShown:
         link = self.link(repair.claim) if repair.claim else LinkedClaim("")
         held = bool(repair.claim) and holds(repair, self.run)
-        return RepairShown(repair.kind, repair.what, link, held, not repair.printed, repair.untried)
+        return RepairShown(repair.kind, repair.what, link, repair.case, held, not repair.printed, repair.untried)
 
     def _nearness(self, entry: LedgerEntry, cells: Sequence[Judgement]) -> str:
         return nearness.line(cells) if entry.paper in PAPERS["unicornn"][1] else ""
@@ -141,13 +159,15 @@ class SectionMaker:
         return tuple(group for group in groups if group.rows)
 
     def _group(self, heading: str, is_meant: bool, because: str, cells: Sequence[Judgement]) -> CaseGroup:
-        rows = tuple(self._row(cell, same) for cell, same in folded(cells))
+        rows = tuple(self._row(cell, same, is_meant) for cell, same in folded(cells))
         counts = Counter(cell.shown for cell in cells)
         order = [*verdict.PRECEDENCE, verdict.THEOREM_TESTED]
-        words = ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
+        words = ", ".join(f"{counts[word]} {_word(word, is_meant)}" for word in order if counts[word])
+        if len(rows) < len(cells):
+            words += f", in {plural(len(rows), 'row')}"
         return CaseGroup(heading, is_meant, because, words, rows)
 
-    def _row(self, cell: Judgement, same: Sequence[Judgement]) -> CaseRow:
+    def _row(self, cell: Judgement, same: Sequence[Judgement], is_meant: bool) -> CaseRow:
         witnessed = [each for each in same if key_of(each) in self.numbers]
         first = witnessed[0] if witnessed else None
         text = first.witness if first is not None else ""
@@ -157,7 +177,7 @@ class SectionMaker:
             claimed=cell.claimed or size(cell.log_bound),
             found=cell.found or size(cell.log_worst),
             slack=decades(cell.slack),
-            verdict=cell.shown,
+            verdict=_word(cell.shown, is_meant),
             evidence="; ".join(evidence_of(cell)),
             given=cell.given if is_question(cell) and cell.given not in cell.because else "",
             numbers=tuple(self.numbers[key_of(each)] for each in witnessed),
@@ -196,6 +216,29 @@ class SectionMaker:
             return None
         name = self.names[key_of(cell)]
         return ScriptShown(text, f"odernn witness script {self._path(cell)} | python -", name)
+
+
+def _meant(reading: Reading | None) -> str:
+    if reading is None:
+        return ""
+    return "The statement as it stands, in all its rows." if reading.meant == f"{ALL_ROWS}." else reading.meant
+
+
+def _brief(reading: Reading | None, entry: LedgerEntry) -> str:
+    """What the claim says in a line: what is meant, or its statement."""
+    said = reading.meant if reading is not None and not reading.meant.startswith(ALL_ROWS) else ""
+    return shorten(said or entry.text, LONGEST_BRIEF, placeholder=" …")
+
+
+def _word(shown: str, is_meant: bool) -> str:
+    return FAILS if shown == REFUTED and not is_meant else shown
+
+
+def _proved_on(cells: Sequence[Judgement]) -> str:
+    """The boxes of the meant rows that are proved, a few of them by name."""
+    places = list(dict.fromkeys(where_of(cell, (cell,)) for cell in meant(cells) if cell.verdict == verdict.PROVED))
+    more = f"; and {len(places) - MOST_BOXES} more" if len(places) > MOST_BOXES else ""
+    return "; ".join(places[:MOST_BOXES]) + more
 
 
 def _rungs(cells: Sequence[Judgement]) -> tuple[RungShown, ...]:

@@ -172,6 +172,8 @@ class LedgerPages:
             lines.append(f"Dominated by {entry.dominated_by}.")
         if reading is None:
             return [*lines, *self._table(cells)]
+        if reading.fails and verdict_of(cells) == verdict.REFUTED:
+            lines += ["", f"*Why it fails*: {reading.fails}"]
         text = (
             f"*Meant*: {reading.meant} {reading.because}" if reading.cases else f"*Nobody claims it*: {reading.because}"
         )
@@ -192,7 +194,8 @@ class LedgerPages:
 
     def _instead(self, repair: Repair) -> str:
         held = "holds" if holds(repair, self.run) else "not known to hold"
-        words = f"{self.link(repair.claim)}, {held}" if repair.claim else "not on trial"
+        case = f"the case “{repair.case}” of " if repair.case and repair.claim else ""
+        words = f"{case}{self.link(repair.claim)}, {held}" if repair.claim else "not on trial"
         excluding = "" if repair.printed else "; excludes every printed row"
         return f"*True instead, {repair.kind}*: {repair.what} ({words}{excluding})"
 

@@ -45,7 +45,7 @@ DOUBTS = (verdict.ERROR, verdict.SUSPECT, verdict.INCONCLUSIVE)
 GRAVES = (SUBSTANCE, *reversed(GRAVITY.values()), UNSORTED)
 """The gravest first."""
 LEFT = {
-    SUBSTANCE: "nothing of its kind is known to hold",
+    SUBSTANCE: "nothing of its kind is known to hold at a printed setting",
     "hypothesis": "holds under one more hypothesis",
     "constant": "holds with another constant or exponent",
     "slip": "holds with a formula corrected",
