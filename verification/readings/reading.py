@@ -97,13 +97,13 @@ class Reading:
     place: str
     because: str
     meant: str = ""
-    fails: str = ""
     cases: tuple[str, ...] = ()
     note_to: str = ""
     hypotheses: tuple[Standing, ...] = ()
     notes: tuple[Note, ...] = ()
     instead: tuple[Repair, ...] = ()
     trained: tuple[str, ...] = ()
+    fails: str = ""
 
     def note_of(self, judgement: Judgement) -> Note | None:
         name = name_of(judgement)

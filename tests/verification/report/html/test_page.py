@@ -262,6 +262,45 @@ def test_what_is_meant_comes_first_and_repairs_are_linked() -> None:
     assert [len(plot.panels) for plot in made.plots] == [2, 2] and made.remarks
 
 
+def test_a_refuted_claim_says_why_it_fails_and_a_proved_one_for_which_boxes() -> None:
+    fallen, held = section("icml-C.1"), page(sources([replace(STATE, verdict=PROVED, witness="")], draws=False))
+    assert "1 + 2βn dt for (1 + β dt)ⁿ" in fallen.fails and fallen.proved_on == ""
+    (proved,) = held.claims
+    assert proved.fails == "" and proved.proved_on == "UnICORNN, layer 1 · free (limit)"
+    text = render(page(sources([STATE, replace(QUESTION, claim="icml-C.1-step")], draws=False)))
+    assert '(<a href="#c-icml-c-1-step">icml-C.1-step</a>)' in text
+    assert fallen.brief.startswith("For every α > 0") and len(fallen.brief) <= 110
+
+
+def test_a_note_fails_and_only_a_claim_is_refuted() -> None:
+    note = replace(QUESTION, claim="ode-T2-input")
+    (made,) = page(sources([note], draws=False)).claims
+    assert {row.verdict for group in made.groups for row in group.rows} == {"fails"}
+    assert [group.counts for group in made.groups] == ["1 fails"]
+
+
+def test_the_page_says_whose_claims_they_are_and_what_their_letters_are() -> None:
+    made = page(replace(sources([STATE], draws=False), papers={"icml-C.1": "unicornn"})).introduction
+    assert [key for key, _ in made.sources] == ["icml", "sam"]
+    assert [network.paper for network in made.networks] == ["unicornn"] and made.networks[0].letters
+    assert page(sources([QUESTION], draws=False)).introduction.sources == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("As icml-C.1-step, not icml-C.1.", ["icml-C.1-step", "icml-C.1"]),
+        ("icml-C.10, my-icml-C.1 and icml-C.1/a are others", []),
+        ("<b>icml-C.1</b>", ["icml-C.1"]),
+        (SCRIPT, []),
+    ],
+)
+def test_claims_that_are_named_are_links(text: str, links: list[str]) -> None:
+    made = str(render_module.citing({"icml-C.1": "c-1", "icml-C.1-step": "c-2"})(text))
+    assert re.findall(r'<a href="#c-[12]">([^<]*)</a>', made) == links
+    assert "<b>" not in made and "<script>" not in made
+
+
 def test_counts_add_up_to_the_claims() -> None:
     made = model()
     assert made.counts.rows[-1][1] == "All"
