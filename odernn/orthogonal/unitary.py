@@ -190,13 +190,40 @@ def expm_skew(A: Tensor) -> Tensor:
     orthogonal group, where it is onto; a single A serves ``orthogonal.cayley.scaled_cayley`` with all signs +1 for the
     W without eigenvalue −1 only. ``torch.autocast`` has no effect on it.
 
-    By scaling and squaring: W is unitary to a multiple of u that grows with ‖A‖, as errors of A are multiplied by ‖A‖
-    too. Raises ValueError when A is not square, TypeError for a dtype of other than single or double precision.
+    Single precision is computed in double and rounded once. Of double precision a Newton–Schulz step takes away what
+    scaling and squaring leave, thousands of u at ‖A‖ = 64. Measured for n = 2 … 512, ‖A‖₂ in [0, 64], real and
+    complex, ‖W*W − I‖₂ stays below 2u, about what the rounding of the entries alone makes; u is 2⁻²⁴ or 2⁻⁵³. Errors
+    of A are multiplied by ‖A‖ still, as in every way to compute it. The step is no part of derivatives: where W is
+    unitary, the derivative of scaling and squaring is that of exp already. Of an A that is not skew it is void.
+
+    Raises ValueError when A is not square, TypeError for a dtype of other than single or double precision.
     """
     _check_field("A", A)
+    wide = torch.complex128 if A.is_complex() else torch.float64
     with without_autocast(A):
-        W: Tensor = torch.linalg.matrix_exp(A)
-        return W
+        W: Tensor = torch.linalg.matrix_exp(A.to(wide))
+        if wide != A.dtype:
+            return W.to(A.dtype)
+        return W + 0.5 * (W.detach() @ _residual(W.detach()))
+
+
+FRONT = 2.0**25
+
+
+def _residual(W: Tensor) -> Tensor:
+    """I − W*W of a nearly unitary W in more digits than W has: its error is of size n u².
+
+    W = H + L, H a multiple of 2⁻²⁵ and |L| ≤ 2⁻²⁶. Products of entries of H are multiples of 2⁻⁵⁰, and partial sums of
+    H*H at most 1 or so by Cauchy and Schwarz: 53 bits hold them, BLAS sums them exactly in any order. What is left,
+    H*L + (H*L)* + L*L, is below √n 2⁻²⁵, and is rounded as such.
+    """
+    parts = torch.view_as_real(W) if W.is_complex() else W
+    front = torch.round(parts * FRONT) / FRONT
+    H = torch.view_as_complex(front) if W.is_complex() else front
+    L = W - H
+    across = H.mH @ L
+    eye = torch.eye(len(W), dtype=W.dtype, device=W.device)
+    return (eye - H.mH @ H) - (across + across.mH + L.mH @ L)
 
 
 def skew_logarithm(W: Tensor) -> Tensor:

@@ -263,6 +263,69 @@ def test_the_exponential_is_that_of_the_eigenvalues(n):
     assert float(torch.linalg.det(found)) == pytest.approx(1.0, abs=1e-12)
 
 
+NORMS = [0.0, *np.geomspace(1e-6, 64.0, 90), *np.linspace(0.5, 64.0, 128)]
+"""Dense enough for every scaling that torch's exponential chooses by norm, each of which has a band of its own."""
+
+
+def units_of(W: torch.Tensor) -> float:
+    """‖W*W − I‖₂ in units u, 2⁻²⁴ or 2⁻⁵³, summed in 80 bits."""
+    wide = W.numpy().astype(np.clongdouble if W.is_complex() else np.longdouble)
+    gram = (wide.conj().T @ wide - np.eye(len(W))).astype(complex if W.is_complex() else float)
+    is_single = W.dtype in (torch.float32, torch.complex64)
+    return float(np.linalg.norm(gram, 2)) * (2.0**24 if is_single else 2.0**53)
+
+
+def skew_of_norm(n: int, norm: float, dtype: torch.dtype, seed: int) -> torch.Tensor:
+    M = normal(n, n, seed=seed, dtype=C128 if dtype.is_complex else F64)
+    A = M - M.mH
+    return (A * (norm / float(torch.linalg.matrix_norm(A, 2)))).to(dtype)
+
+
+DTYPES = [torch.float32, torch.float64, torch.complex64, torch.complex128]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [2, 3, 8])
+def test_the_exponential_is_unitary_to_two_units_at_every_norm(n, dtype):
+    worst = max(units_of(expm_skew(skew_of_norm(n, norm, dtype, seed))) for seed, norm in enumerate(NORMS))
+    assert 0.5 < worst <= 2.0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_sweep_sees_that_scaling_and_squaring_alone_is_not(dtype):
+    worst = max(units_of(torch.linalg.matrix_exp(skew_of_norm(2, x, dtype, seed))) for seed, x in enumerate(NORMS))
+    assert worst > 20.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [64, 512])
+def test_the_exponential_is_unitary_to_two_units_at_larger_sizes(n, dtype):
+    for seed, norm in enumerate((0.1, 0.45, 1.0, 2.1, 5.0, 16.0, 64.0)[:: 1 if n == 64 else 3]):
+        assert units_of(expm_skew(skew_of_norm(n, norm, dtype, seed))) <= 2.0
+
+
+@pytest.mark.parametrize("angle", [1e-9, 0.45, 0.58, 1.0, 3.0, 64.0])
+def test_the_exponential_of_a_plane_is_its_rotation(angle):
+    for dtype, tolerance in ((F64, 4e-16 * (1 + 4 * angle)), (torch.float32, 1e-7)):
+        turn = float(torch.tensor(angle, dtype=dtype))
+        found = expm_skew(torch.tensor([[0.0, turn], [-turn, 0.0]], dtype=dtype))
+        wanted = torch.tensor([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]], dtype=F64)
+        assert float((found.to(F64) - wanted).abs().max()) <= tolerance
+
+
+def test_derivatives_in_single_precision_are_those_of_double_rounded():
+    free, weight = 3.0 * normal(28), normal(8, 8)
+    gradients, curvatures = [], []
+    for dtype in (F64, torch.float32):
+        point = free.to(dtype).requires_grad_()
+        (first,) = torch.autograd.grad((expm_skew(skew(point, 8)) * weight.to(dtype)).sum(), point, create_graph=True)
+        (second,) = torch.autograd.grad(first.square().sum(), point)
+        gradients.append(first.detach().to(F64)), curvatures.append(second.to(F64))
+    assert torch.allclose(gradients[0], gradients[1], rtol=1e-5, atol=1e-5)
+    assert torch.allclose(curvatures[0], curvatures[1], rtol=1e-4, atol=1e-4)
+
+
 def test_skew_hermitian_matrices_have_unitary_exponentials():
     M = normal(5, 5, dtype=C128)
     assert unitarity_score(expm_skew(M - M.mH)) <= 1e-13 and unitarity_score(expm_skew(M)) > 1.0
