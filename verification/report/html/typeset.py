@@ -1,13 +1,16 @@
-"""Formulas that are written in Unicode, set as books set them: indices, exponents, italic letters. Escaped.
+"""Formulas in Unicode, set as books set them: indices and exponents in MathML, italic letters. Escaped.
 
 Statements and evidence are text: ``‖y^L_n‖ ≤ e^{ᾱT}``. A sign ``_`` or ``^`` behind a letter, a bracket or a sign of
-operation begins an index or an exponent: a group in braces, a number, a few letters. Letters that stand alone are
-variables, but for the word "a". There is no LaTeX in them, so none is converted.
+operation begins an index or an exponent: a group in braces, a number, a few letters. It and what it stands at become
+one <math>, which a screen reader says as such: ``y^L_n`` is <msubsup>. Letters that stand alone are variables, but for
+the word "a". There is no LaTeX in them, so none is converted.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 
 from markupsafe import Markup
@@ -18,39 +21,86 @@ _RAISED = "\u00b2\u00b3\u00b9\u02b0-\u02ff\u1d2c-\u1d6a\u2070-\u209c"
 """Letters and digits that Unicode has as indices and exponents: ᵀ, ⁿ, ₀."""
 _LETTER = rf"(?![{_RAISED}])[^\W\d_][\u0300-\u036f]*"
 _BASE = re.compile(rf"(?:(?:{_LETTER})+|[)\]}}|‖⟩′″*∂∏ΣΠ∫⁺⁻⋅·\d…])$")
+_DIGITS = re.compile(r"\d[\d.]*$")
 _LONG_BASES = frozenset(("max", "min", "sup", "inf", "lim", "limsup", "liminf", "log", "det", "argmax", "argmin"))
 _NUMBER = re.compile(r"[-−+]?\d+(?:\.\d+)?")
 _LETTERS = re.compile(rf"(?:{_LETTER})+\d?′*|[∞*⊤†]")
 _BRACKETED = re.compile(r"\(([^()]{1,24})\)")
 _WORD = re.compile(rf"(?:{_LETTER})+")
+_TOKEN = re.compile(rf"(?P<word>(?:{_LETTER})+)|(?P<number>\d+(?:\.\d+)?)|(?P<sign>[^\w\s])|(?P<text>[\s\S])")
+_FENCES = frozenset("()[]{}|‖⟨⟩")
+"""Signs that grow with what they enclose, unless they are told not to."""
 _DIFFERENTIALS = frozenset(("dt", "dx", "dy", "dz", "dw", "dX", "dE", "dL", "dT"))
 _ARTICLES = frozenset("aA")
 LONGEST_INDEX, LONGEST_BASE = 5, 2
 """Letters; in a name as ``hidden_size`` there is no index."""
 
 
+@dataclass(frozen=True)
+class Span:
+    """A part of a text, which says what its letters are."""
+
+    text: str
+    begin: int
+    end: int
+
+    def __str__(self) -> str:
+        return self.text[self.begin : self.end]
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """Something with an index below, an exponent above, or both; ``()`` is none."""
+
+    base: Span
+    below: tuple[Span | Scripted, ...] = ()
+    above: tuple[Span | Scripted, ...] = ()
+
+
+Nodes = Sequence[Span | Scripted]
+
+
 def typeset(text: str) -> Markup:
     """The text as HTML, safe whatever it holds."""
-    return Markup(_set(str(text), 0))  # every part of it is escaped below
+    parts = (
+        f"<math>{_scripted(node)}</math>" if isinstance(node, Scripted) else _italic(node)
+        for node in _parsed(str(text), 0)
+    )
+    return Markup("".join(parts))  # every part of it is escaped below
 
 
-def _set(text: str, depth: int) -> str:
-    parts: list[str] = []
-    plain = 0
-    at = 0
-    after_script = False
+# --- what is an index
+
+
+def _parsed(text: str, depth: int) -> tuple[Span | Scripted, ...]:
+    nodes: list[Span | Scripted] = []
+    plain = at = 0
     while at < len(text):
-        if text[at] in "_^" and (longest := LONGEST_INDEX if after_script else _longest(text[plain:at])):
+        follows = bool(nodes) and isinstance(nodes[-1], Scripted) and plain == at
+        if text[at] in "_^" and (longest := LONGEST_INDEX if follows else _longest(text[plain:at])):
             found = _script(text, at, depth, longest)
             if found is not None:
-                html, end = found
-                parts += [_italic(text, plain, at), html]
+                inner, end = found
+                nodes[len(nodes) - follows :] = _with_script(text, plain, at, nodes[-1] if follows else None, inner)
                 plain = at = end
-                after_script = True
                 continue
-        after_script = False
         at += 1
-    return "".join([*parts, _italic(text, plain, len(text))])
+    return (*nodes, Span(text, plain, len(text))) if plain < len(text) else tuple(nodes)
+
+
+def _with_script(
+    text: str, plain: int, at: int, before: Span | Scripted | None, inner: tuple[Span | Scripted, ...]
+) -> list[Span | Scripted]:
+    """What stands before the sign at ``at``, with its index or exponent; ``before`` has one of its own already."""
+    below, above = (inner, ()) if text[at] == "_" else ((), inner)
+    if isinstance(before, Scripted):
+        if (below and before.below) or (above and before.above):
+            return [before, Scripted(Span(text, at, at), below, above)]
+        return [Scripted(before.base, below or before.below, above or before.above)]
+    near = text[max(plain, at - 24) : at]
+    base = _DIGITS.search(near) or _BASE.search(near)
+    begin = at - len(base[0]) if base is not None else at
+    return [*([Span(text, plain, begin)] if plain < begin else []), Scripted(Span(text, begin, at), below, above)]
 
 
 def _longest(before: str) -> int:
@@ -62,30 +112,22 @@ def _longest(before: str) -> int:
     return LONGEST_INDEX if len(letters) <= LONGEST_BASE else 2 * (letters in _LONG_BASES)
 
 
-def _script(text: str, at: int, depth: int, longest: int) -> tuple[str, int] | None:
-    """The index or exponent that begins here, as HTML, and where it ends."""
-    tag = "sub" if text[at] == "_" else "sup"
+def _script(text: str, at: int, depth: int, longest: int) -> tuple[tuple[Span | Scripted, ...], int] | None:
+    """The index or exponent that begins here, and where it ends."""
     begin = at + 1
     if text[begin : begin + 1] == "{":
         end = _closing(text, begin)
-        if end is None or depth >= MOST_DEEP:
+        if end is None or depth >= MOST_DEEP or end == begin + 1:
             return None
-        return f"<{tag}>{_set(text[begin + 1 : end], depth + 1)}</{tag}>", end + 1
-    bracketed = _BRACKETED.match(text, begin) if tag == "sup" and depth < MOST_DEEP else None
+        return _parsed(text[begin + 1 : end], depth + 1), end + 1
+    bracketed = _BRACKETED.match(text, begin) if text[at] == "^" and depth < MOST_DEEP else None
     if bracketed is not None:
-        return f"<{tag}>{_set(bracketed[1], depth + 1)}</{tag}>", bracketed.end()
+        return _parsed(bracketed[1], depth + 1), bracketed.end()
     match = _NUMBER.match(text, begin) or _LETTERS.match(text, begin)
     if match is None or (len(match[0]) > longest and not match[0][-1].isdigit()):
         return None
     inner = match[0].replace("-", "−")
-    return f"<{tag}>{_index(inner)}</{tag}>", match.end()
-
-
-def _index(inner: str) -> str:
-    letters = re.sub(r"[\u0300-\u036f]", "", inner)
-    if (len(letters) == 1 and letters.isalpha()) or (len(letters) == 2 and set(letters) <= set("ijklmnpqrst")):
-        return f"<i>{escape(inner)}</i>"
-    return _italic(inner, 0, len(inner))
+    return (Span(inner, 0, len(inner)),), match.end()
 
 
 def _closing(text: str, at: int) -> int | None:
@@ -98,16 +140,54 @@ def _closing(text: str, at: int) -> int | None:
     return None
 
 
-def _italic(text: str, begin: int, end: int) -> str:
-    """That part of the text, escaped, with its variables in italics."""
+# --- how it is written
+
+
+def _scripted(node: Scripted) -> str:
+    """One element of MathML."""
+    inner = [_row(side) for side in (node.below, node.above) if side]
+    tag = "msubsup" if len(inner) == 2 else "msub" if node.below else "msup"
+    return f"<{tag}>{_row((node.base,))}{''.join(inner)}</{tag}>"
+
+
+def _row(nodes: Nodes) -> str:
+    """Elements of MathML as one."""
+    found = [each for node in nodes for each in ([_scripted(node)] if isinstance(node, Scripted) else _tokens(node))]
+    return found[0] if len(found) == 1 else f"<mrow>{''.join(found)}</mrow>"
+
+
+def _tokens(span: Span) -> list[str]:
+    """Variables, numbers, words and signs of a formula."""
+    found = []
+    for token in _TOKEN.finditer(span.text, span.begin, span.end):
+        shown = escape(token[0])
+        if token.lastgroup == "word" and (_is_variable(span.text, token) or _is_index(span)):
+            found += [f"<mi>{escape(letter)}</mi>" for letter in re.findall(_LETTER, token[0])]
+        elif token.lastgroup == "number":
+            found.append(f"<mn>{shown}</mn>")
+        elif token.lastgroup == "sign":
+            found.append(f'<mo stretchy="false">{shown}</mo>' if token[0] in _FENCES else f"<mo>{shown}</mo>")
+        else:
+            found.append(f"<mtext>{shown.replace(' ', chr(0xA0))}</mtext>")
+    return found
+
+
+def _is_index(span: Span) -> bool:
+    """Whether it is a whole index of one letter, or of two that count: ij."""
+    letters = re.sub(r"[\u0300-\u036f]", "", str(span)) if (span.begin, span.end) == (0, len(span.text)) else ""
+    return (len(letters) == 1 and letters.isalpha()) or (len(letters) == 2 and set(letters) <= set("ijklmnpqrst"))
+
+
+def _italic(span: Span) -> str:
+    """Text, escaped, with its variables in italics."""
     parts = []
-    at = begin
-    for word in _WORD.finditer(text, begin, end):
-        parts.append(escape(text[at : word.start()]))
+    at = span.begin
+    for word in _WORD.finditer(span.text, span.begin, span.end):
+        parts.append(escape(span.text[at : word.start()]))
         shown = escape(word[0])
-        parts.append(f"<i>{shown}</i>" if _is_variable(text, word) else shown)
+        parts.append(f"<i>{shown}</i>" if _is_variable(span.text, word) else shown)
         at = word.end()
-    return "".join([*parts, escape(text[at:end])])
+    return "".join([*parts, escape(span.text[at : span.end])])
 
 
 def _is_variable(text: str, word: re.Match[str]) -> bool:
