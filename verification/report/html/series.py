@@ -128,7 +128,8 @@ def _curve(claim: Claim, part: Part, cell: Judgement, place: SearchedPlaces) -> 
     crossing = int(over[0]) if len(over) else None
     kept = [i for i in _thinned(logs, crossing) if np.isfinite(logs[i])]
     return BoundCurve(
-        title=f"{cell.symbol}, {network(cell)}",
+        symbol=cell.symbol,
+        network=network(cell),
         where=cell.point,
         steps=tuple(i + 1 for i in kept),
         measured=tuple(float(logs[i]) for i in kept),
