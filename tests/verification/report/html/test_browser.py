@@ -186,6 +186,7 @@ def test_the_address_tells_what_is_shown(browser: Chromium) -> None:
     assert asked["cleared"] == ["", everything, False, True]
 
 
+@pytest.mark.slow
 def test_what_an_address_asks_for_is_understood_or_said(browser: Chromium) -> None:
     title = quote(title_of("unicornn").upper())
     count = 3 + len(HOSTILE)
@@ -243,6 +244,7 @@ def test_no_table_is_wider_than_its_place(browser: Chromium) -> None:
         assert found["why"] == 1 or not found["folded"], width
 
 
+@pytest.mark.slow
 def test_letters_of_pictures_have_one_size(browser: Chromium) -> None:
     inequalities = (SPREAD, replace(SPREAD, symbol="max abs(zₙ)"))
     plotted = {"icml-C.1": StateSeries((CURVE,), inequalities)}
@@ -262,6 +264,7 @@ def test_letters_of_pictures_have_one_size(browser: Chromium) -> None:
     assert asked["keys"] == 1 and asked["panels"] == [1, 4]
 
 
+@pytest.mark.slow
 def test_paper_says_what_it_leaves_out(browser: Chromium) -> None:
     """The rules for paper, asked on the screen."""
     page = browser.folder / "page.html"
