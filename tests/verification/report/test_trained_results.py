@@ -163,7 +163,7 @@ def test_the_report_has_a_line_for_each_length_of_training() -> None:
         for seed, (figure, epochs) in figures.items()
     }
     table = tables.of_record({"runs": runs})
-    assert [(row[3], row[5], row[6]) for row in table.rows] == [
+    assert [(row[3], row[6], row[7]) for row in table.rows] == [
         ("93.5% (93.4% to 93.6%)", "stopped at 100 of 400, goes on", "1, 2"),
         ("96.9% (96.8% to 97.0%)", "400 of 400", "0, 3"),
     ]
@@ -174,9 +174,18 @@ def test_the_report_has_a_line_for_each_length_of_training() -> None:
 
 def test_the_recorded_runs_of_400_epochs_are_not_mixed_with_those_that_stopped() -> None:
     rows = [row for row in tables.of_record(RECORD).rows if row[0] == "psMNIST, UnICORNN-128, longer"]
-    (ended,) = [row for row in rows if row[5] == "400 of 400"]
-    assert "0" in ended[6].split(", ")
-    assert all("0" not in row[6].split(", ") for row in rows if "stopped" in row[5])
+    (ended,) = [row for row in rows if row[6] == "400 of 400"]
+    assert "0" in ended[7].split(", ")
+    assert all("0" not in row[7].split(", ") for row in rows if "stopped" in row[6])
+
+
+def test_what_is_printed_stands_beside_what_was_trained_with_its_table() -> None:
+    """Of the record as it is; a network that nobody printed a number of has a dash."""
+    table = tables.of_record(RECORD)
+    printed = {row[0]: row[[column.name for column in table.columns].index("printed")] for row in table.rows}
+    assert printed["permuted MNIST, scoRNN-170"] == "94.3% (scornn Table 1)"
+    assert printed["psMNIST, UnICORNN-128"] == "97.8% (icml Table 1); 97.7 ± 0.09% (icml Table 8)"
+    assert printed["sequential digits, UnICORNN"] == "–"
 
 
 def test_a_run_that_was_not_tested_is_not_shown() -> None:

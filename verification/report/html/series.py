@@ -128,7 +128,8 @@ def _curve(claim: Claim, part: Part, cell: Judgement, place: SearchedPlaces) -> 
     crossing = int(over[0]) if len(over) else None
     kept = [i for i in _thinned(logs, crossing) if np.isfinite(logs[i])]
     return BoundCurve(
-        title=f"{cell.symbol}, {network(cell)}",
+        symbol=cell.symbol,
+        network=network(cell),
         where=cell.point,
         steps=tuple(i + 1 for i in kept),
         measured=tuple(float(logs[i]) for i in kept),
@@ -157,7 +158,9 @@ def _spreads(claim: Claim, place: SearchedPlaces | None) -> tuple[SlackSpread, .
         for point, slack in slacks:
             if not point.is_drawn and sum(other.group == point.group for other, _ in slacks) > 1:
                 least[point.group] = min(slack, least.get(point.group, slack))
-    groups = sorted(least, key=lambda group: least[group])[:MOST_LADDERS]
+    everywhere = [{point.group for point, _ in slacks} for slacks in measured.values() if slacks]
+    shared = [group for group in least if all(group in groups for groups in everywhere)]
+    groups = sorted(shared, key=lambda group: least[group])[:MOST_LADDERS]
     spreads = [_spread(part, slacks, groups) for part, slacks in measured.items()]
     return tuple(spread for spread in spreads if spread.slacks)
 
@@ -170,7 +173,7 @@ def _slacks(
 
 
 def _spread(part: Part, slacks: Sequence[tuple[SearchPoint, float]], groups: Sequence[str]) -> SlackSpread:
-    """Ladders of those groups, the same of every inequality of a claim, and every drawn point."""
+    """Ladders of those groups, the same of every inequality of a claim: one key serves all. And every drawn point."""
     ladders = {group: [rung for rung in slacks if rung[0].group == group] for group in groups}
     drawn = [(float(p.dt[0] * p.steps), float(p.dt[0]), slack) for p, slack in slacks if p.is_drawn]
     return SlackSpread(

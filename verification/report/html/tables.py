@@ -64,7 +64,7 @@ def of_record(record: Mapping[str, Any]) -> Table:
     order = {name: place for place, name in enumerate(dict.fromkeys(name for name, *_ in alike))}
     lengths = sorted(alike, key=lambda length: (order[length[0]], *length[1:]))
     rows = [_row(length[0], sorted(alike[length], key=lambda run: int(run["seed"]))) for length in lengths]
-    names = ("run", "task", "cell", "test", "figure", "epochs", "seeds", "parameters")
+    names = ("run", "task", "cell", "test", "figure", "printed", "epochs", "seeds", "parameters")
     right = {"test", "epochs", "parameters"}
     return Table(
         title=f"{plural(len(order), 'network')} in {plural(len(record['runs']), 'run')}",
@@ -91,10 +91,17 @@ def _row(name: str, runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         str(first["cell"]),
         median,
         kind,
+        _printed(first),
         ("stopped at {}, goes on" if "stopped" in first else "{}").format(epochs),
         ", ".join(dict.fromkeys(str(run["seed"]) for run in runs)),
         str(first.get("parameters", NOT_AVAILABLE)),
     )
+
+
+def _printed(run: Mapping[str, Any]) -> str:
+    """ "97.8% (icml Table 1)": what is printed of the same network on the same task, and where."""
+    printed = run.get("published") or ()
+    return "; ".join(f"{each['text']} ({each['source']})" for each in printed) or NOT_AVAILABLE
 
 
 def beside_printed(record: Mapping[str, Any], sources: Iterable[str]) -> dict[str, Table]:

@@ -62,7 +62,8 @@ def _curve(case: Case, cell: Judgement) -> BoundCurve | None:
         return None
     over = [n for n, left, right in known if left > right]
     return BoundCurve(
-        title=cell.symbol,
+        symbol=cell.symbol,
+        network="",
         where=f"{cell.domain}: the witness, stopped after n steps",
         steps=tuple(n for n, *_ in known),
         measured=tuple(left for _, left, _ in known),

@@ -27,20 +27,22 @@ INK: Final = {
     "sixth": "#56b4e9",
 }
 """Colours by their names: the page calls them --plot-text, --plot-rule, …"""
+LETTERS: Final = 12.5
+"""Height of all letters, in the units of a picture, which are a page's pixels where it has the room."""
 _STYLE: Final[Any] = {
     **STYLE,
-    "font.size": 9.0,
+    **dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"), LETTERS),
     "text.color": INK["text"],
     "axes.edgecolor": INK["text"],
     "axes.labelcolor": INK["text"],
-    "axes.linewidth": 0.6,
+    "axes.linewidth": 0.8,
     "xtick.color": INK["text"],
     "ytick.color": INK["text"],
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
+    "xtick.major.width": 0.8,
+    "ytick.major.width": 0.8,
     "xtick.minor.size": 0.0,
     "ytick.minor.size": 0.0,
-    "lines.linewidth": 1.3,
+    "lines.linewidth": 1.6,
 }
 _NOBODY: Final[Any] = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
@@ -70,8 +72,9 @@ def inline(figure: Any, prefix: str) -> str:
     text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d{2,}", _one_decimal, tag[0]), text)
     for name, colour in INK.items():
         text = text.replace(colour, f"var(--plot-{name})")
-    # "px" of a font shrinks with the picture, as its lines do; the family is the page's
+    # "px" of a font shrinks with the picture, as its lines do; the family is the page's. By version of matplotlib
     text = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", text)
+    text = re.sub(r" ?font-family: [^;\"]*;?", "", text)
     text = _renamed(_hoisted(text), prefix)
     shown = r'<svg viewBox="\1" aria-hidden="true" focusable="false">'
     text = re.sub(r'<svg [^>]*viewBox="([^"]*)"[^>]*>', shown, text, count=1)

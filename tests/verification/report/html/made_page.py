@@ -56,7 +56,9 @@ STATE = Judgement(
 )
 FACTS = Facts("0.1.0", "smoke", 3, judged=5, planned=5)
 SETTINGS = {"with": {"numpy": "2"}, "source": "ab" * 32, "device": "cpu", "task": "digits", "claims": []}
-CURVE = BoundCurve("max abs(yₙ)", "α = 1/10", tuple(range(1, 61)), tuple(0.05 * n for n in range(60)), (1.0,) * 60, 22)
+CURVE = BoundCurve(
+    "max abs(yₙ)", "free", "α = 1/10", tuple(range(1, 61)), tuple(0.05 * n for n in range(60)), (1.0,) * 60, 22
+)
 SPREAD = SlackSpread(
     "max abs(yₙ)", (SlackLadder("α = 1", 2.0, (0.1, 0.05), (-0.4, 3.0)),), ((1.0, 0.1, 30.0), (2.0, 0.2, -0.1))
 )
@@ -72,6 +74,15 @@ def hostile_run() -> list[Judgement]:
         text = {"claim": word, "domain": word, "symbol": word, "because": word, "given": word, "found": word}
         cells.append(replace(QUESTION, quantity=word, claimed=word, witness="", **text))
     return cells
+
+
+def worded_run() -> list[Judgement]:
+    """Cells as wide as those of the standard run."""
+    where = "icml S(42), l < L, all w equal, T ≤ 1"
+    text = {"domain": where, "symbol": "‖dX^L_n/dX^l_k‖_∞, with (n−k)dt", "claimed": "10^410.4", "found": "10^-320.7"}
+    because = "Σ over D in {±1}ⁿ of det(I + W D) = 2ⁿ, n ≤ 4, by both back-ends; " * 3
+    names = ("both-106/79-at-any-depth", "unicornn-proposition/of-a-name-without-a-place-to-break-the-line")
+    return [replace(QUESTION, claim=name, quantity=where, because=because, **text) for name in names]
 
 
 def sources(run: Sequence[Judgement] | None = None, *, draws: bool = True) -> ReportSources:

@@ -12,14 +12,30 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from tests.tiers import only
-from tests.verification.report.html.made_page import HOSTILE, made_page, many
+from tests.verification.report.html.devtools import opened
+from tests.verification.report.html.made_page import (
+    CURVE,
+    HOSTILE,
+    QUESTION,
+    SPREAD,
+    STATE,
+    made_page,
+    many,
+    sources,
+    worded_run,
+)
+from verification.report.html.build import page as made
+from verification.report.html.render import render
+from verification.report.html.series import StateSeries
+from verification.report.rows.ledger import title_of
 
 pytestmark = pytest.mark.browser
 
@@ -114,17 +130,155 @@ def test_filters_narrow_the_table_and_the_sections(browser: Chromium) -> None:
     assert "made-2" in asked["text"]
 
 
+def test_the_address_tells_what_is_shown(browser: Chromium) -> None:
+    """A filter goes into the address; a link out of the filter adds the one claim; Back takes it away again."""
+    address = (browser.folder / "page.html").as_uri() + "?verdict=refuted&text=icml"
+    with opened(browser.program, browser.folder, address) as pipe:
+        asked = pipe.evaluate("""
+        const form = document.getElementById("filter").elements, section = (name) => document.getElementById(name);
+        const rows = () => [...document.querySelectorAll("#index tbody tr:not([hidden]) a")].map((a) => a.textContent);
+        const view = () => [location.search + location.hash, rows(), section("shown").textContent];
+        const seen = (name) => section(name).getClientRects().length > 0;
+        const tick = () => new Promise((done) => setTimeout(done, 20));
+        const moved = async (move) => {
+          const arrived = new Promise((done) => addEventListener("hashchange", done, {once: true}));
+          move();
+          await arrived;
+          await tick();
+        };
+        const choose = (name, value) => {
+          form[name].value = value;
+          form[name].dispatchEvent(new Event("input", {bubbles: true}));
+        };
+        const out = {opened: view()};
+        await moved(() => { location.hash = "#c-made-2"; });
+        out.followed = [...view(), seen("c-made-2"), seen("c-made-1")];
+        await moved(() => history.back());
+        out.back = [...view(), seen("c-made-2"), form.verdict.value];
+        await moved(() => history.forward());
+        out.forward = view();
+        choose("text", "made-1");
+        out.typed = view();
+        await moved(() => { location.hash = "#c-made-1"; });
+        choose("verdict", "");
+        out.inside = view();
+        choose("text", "no such words");
+        out.none = [view(), seen("none"), seen("index"), section("none").textContent];
+        document.querySelector("#filter button").click();
+        await tick();
+        out.cleared = [location.search, rows().length, seen("none"), seen("index")];
+        return out;""")
+    everything = 3 + len(HOSTILE)
+    said = f"1 of {everything} statements"
+    assert asked["opened"] == ["?verdict=refuted&text=icml", ["icml-C.1"], said]
+    *followed, is_seen, other_is_seen = asked["followed"]
+    beside = f"{said}; beside them made-2, which was followed"
+    assert followed == ["?verdict=refuted&text=icml#c-made-2", ["icml-C.1", "made-2"], beside]
+    assert is_seen and not other_is_seen
+    assert asked["back"] == [*asked["opened"], False, "refuted"]
+    assert asked["forward"] == followed
+    assert asked["typed"] == ["?verdict=refuted&text=made-1", ["made-1"], said]
+    assert asked["inside"] == ["?text=made-1#c-made-1", ["made-1"], said]
+    none, says_none, shows_table, words = asked["none"]
+    assert none == ["?text=no+such+words", [], f"0 of {everything} statements"]
+    assert (says_none, shows_table) == (True, False)
+    assert words.startswith("No claim matches.") and "Clear" in words
+    assert asked["cleared"] == ["", everything, False, True]
+
+
 @pytest.mark.slow
-def test_an_address_may_hold_filters_and_a_link_shows_what_they_hide(browser: Chromium) -> None:
+def test_what_an_address_asks_for_is_understood_or_said(browser: Chromium) -> None:
+    title = quote(title_of("unicornn").upper())
+    count = 3 + len(HOSTILE)
+    asks = {
+        "?paper=UNICORNN&verdict=Refuted": (1, ""),
+        f"?paper={title}": (1, ""),
+        "?paper=scoRNX": (count, "unknown paper: scoRNX; showing all"),
+        "?verdict=refuted&papers=unicornn&text=icml": (1, "unknown filter: papers; not applied"),
+    }
+    asked = browser.asked(f"""
+      const out = [];
+      for (const query of {json.dumps([*asks])}) {{
+        await new Promise((done) => {{ frame.onload = done; frame.src = "page.html" + query; }});
+        const rows = frame.contentDocument.querySelectorAll("#index tbody tr:not([hidden])");
+        out.push([rows.length, frame.contentDocument.getElementById("shown").textContent]);
+      }}
+      return out;""")
+    for (number, doubt), (shown, said) in zip(asks.values(), asked, strict=True):
+        assert shown == number
+        assert said == "; ".join(filter(None, [f"{number} of {count} statements", doubt]))
+
+
+WIDTHS = (320, 400, 600, 705, 768, 875, 1024)
+
+
+def test_no_table_is_wider_than_its_place(browser: Chromium) -> None:
+    """And where cells stand below each other evidence and code have the whole of the line, Copy above them."""
+    (browser.folder / "page.html").write_text(made_page([STATE, QUESTION, *worded_run()]), "utf-8")
     asked = browser.asked(
-        """const before = shown();
-        w.location.hash = "#c-made-2";
-        await rest();
-        return {before, after: shown().length, hidden: d.getElementById("c-made-2").hidden};""",
-        query="?verdict=refuted&text=icml&other=1",
+        f"""const out = {{}};
+        d.querySelectorAll("details").forEach((each) => {{ each.open = true; }});
+        for (const width of {list(WIDTHS)}) {{
+          frame.style.width = `${{width}}px`;
+          await rest();
+          const tables = [...d.querySelectorAll(".wide")];
+          const why = d.querySelector(".evidence .why:has(pre)"), pre = why.querySelector("pre");
+          const box = (each) => each.getBoundingClientRect();
+          out[width] = {{
+            wide: tables.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent),
+            tables: tables.length, room: d.documentElement.clientWidth, page: d.documentElement.scrollWidth,
+            why: why.clientWidth / why.parentElement.clientWidth,
+            room_beside: parseFloat(w.getComputedStyle(pre).paddingRight),
+            above: box(why.querySelector(".copy")).bottom <= box(pre).top,
+            folded: w.getComputedStyle(d.querySelector("#index thead")).position === "absolute",
+          }};
+        }}
+        return out;"""
     )
-    assert asked["before"] == ["icml-C.1"]
-    assert (asked["after"], asked["hidden"]) == (3 + len(HOSTILE), False)
+    for width in WIDTHS:
+        found = asked[str(width)]
+        assert found["tables"] >= 6 and found["wide"] == [], width
+        assert found["page"] <= found["room"], width
+        assert found["folded"] == (width < 992), width
+        assert found["above"] and found["room_beside"] < 20, width
+        assert found["why"] == 1 or not found["folded"], width
+
+
+@pytest.mark.slow
+def test_letters_of_pictures_have_one_size(browser: Chromium) -> None:
+    inequalities = (SPREAD, replace(SPREAD, symbol="max abs(zₙ)"))
+    plotted = {"icml-C.1": StateSeries((CURVE,), inequalities)}
+    (browser.folder / "page.html").write_text(render(made(replace(sources([STATE]), series=plotted))), "utf-8")
+    asked = browser.asked("""
+      const size = (text) => parseFloat(w.getComputedStyle(text).fontSize) * text.getScreenCTM().a;
+      const out = {keys: [...d.querySelectorAll(".key")].filter((each) => each.getClientRects().length > 0).length,
+                   panels: [...d.querySelectorAll(".panels")].map((each) => each.children.length), sizes: []};
+      for (const width of [400, 1280]) {
+        frame.style.width = `${width}px`;
+        await rest();
+        out.sizes.push(...[...d.querySelectorAll(".plot text")].map(size));
+      }
+      return out;""")
+    assert len(asked["sizes"]) > 80 and min(asked["sizes"]) > 12
+    assert max(asked["sizes"]) - min(asked["sizes"]) < 0.1
+    assert asked["keys"] == 1 and asked["panels"] == [1, 4]
+
+
+@pytest.mark.slow
+def test_paper_says_what_it_leaves_out(browser: Chromium) -> None:
+    """The rules for paper, asked on the screen."""
+    page = browser.folder / "page.html"
+    page.write_text(page.read_text("utf-8").replace("@media print", "@media screen"), "utf-8")
+    asked = browser.asked("""
+      const seen = (each) => each.getClientRects().length > 0;
+      const outermost = (each) => !each.parentElement.closest("details");
+      const closed = [...d.querySelectorAll("details:not([open])")].filter(outermost);
+      return {closed: closed.length, heads: closed.filter((each) => seen(each.querySelector("summary"))).length,
+              mark: w.getComputedStyle(closed[0].querySelector("summary"), "::after").content,
+              first: [...d.body.children].find(seen).textContent, form: seen(d.getElementById("filter"))};""")
+    assert asked["closed"] == asked["heads"] > 10
+    assert "not printed" in asked["mark"] and not asked["form"]
+    assert "What is closed is not printed" in asked["first"]
 
 
 @pytest.mark.parametrize("width", only([400, 1280], 400))

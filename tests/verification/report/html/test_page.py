@@ -150,6 +150,13 @@ def test_tables_have_heads_with_a_scope_and_a_caption(parsed: Read) -> None:
     assert len(parsed.all("caption")) == len(parsed.all("table")) > 5
 
 
+def test_every_catalogue_says_in_a_sentence_what_it_is(text: str) -> None:
+    for name in ("tableaus", "graphs", "training"):
+        head, table, _ = text.partition(f'<section id="{name}"')[2].partition("<table")
+        assert table and len(re.findall(r"<p>.{80,}\.</p>", head)) == 1, name
+    assert "docs/training_runs.md" in text.partition('<section id="training"')[2]
+
+
 def test_there_are_landmarks_and_a_way_past_them(parsed: Read) -> None:
     assert [len(parsed.all(tag)) for tag in ("header", "nav", "main", "footer", "form")] == [1, 1, 1, 1, 1]
     skip = parsed.all("a")[0]

@@ -73,6 +73,25 @@ def test_the_slack_is_the_least_over_n_at_every_step_size() -> None:
     assert ladder.slacks == pytest.approx([-math.log10(2.0)] * 2)
 
 
+def test_all_inequalities_of_a_claim_have_the_same_ladders() -> None:
+    """The page shows one key. Of two (α, T) one was measured in both quantities, the other, listed first, in one."""
+    results, spec = stored(2.0)
+    both, lone = list(results.jobs.items()), []
+    jobs = {}
+    for name, (data, arrays) in both:
+        (entry,) = data["found"]
+        jobs[name] = ({"found": [entry, entry | {"quantity": "momentum"}]}, {**arrays, "1": arrays["0"]})
+        jobs[f"{name}, lone"] = (data, {"0": 10 * arrays["0"]})
+        lone.append(f"{name}, lone")
+    others = [point | {"group": "α = 1, T = 90"} for point in spec["points"]]
+    needs = {"search": [*lone, *(name for name, _ in both)], "control": []}
+    spec |= {"points": [*others, *spec["points"]], "needs": needs}
+    claim = Registry().get("icml-C.1").claim
+    spreads = state_series(Extract(jobs), [spec], {claim.id: claim}, [STATE])[claim.id].spreads
+    assert [spread.symbol for spread in spreads] == ["max abs(yₙ)", "max abs(zₙ)"]
+    assert [[ladder.label for ladder in spread.ladders] for spread in spreads] == [["α = 1, T = 80"]] * 2
+
+
 def test_a_sharp_bound_is_a_sentence_and_no_picture() -> None:
     made = series(1.0 - 1e-9)
     assert made.spreads == () and [spread.symbol for spread in made.sharp] == ["max abs(yₙ)"]

@@ -8,39 +8,94 @@
     const said = [row, section.querySelector(".statement"), section.querySelector(".said")];
     return { row, section, text: said.map((part) => part?.textContent ?? "").join(" ").toLowerCase() };
   });
+  const none = document.getElementById("none");
+  const table = document.getElementById("index");
   const names = ["paper", "verdict", "gravity"];
+  const lower = (text) => text.trim().toLowerCase();
+  let doubts = [];
+
+  /* The view is what the address says: the filter is its query, and the claim behind its # is shown in any case. */
+  function read() {
+    doubts = [];
+    for (const name of [...names, "text"]) form.elements[name].value = "";
+    for (const [name, value] of new URLSearchParams(location.search)) {
+      if (name === "text") {
+        form.elements.text.value = value;
+      } else if (names.includes(name)) {
+        const meant = (option) => [option.value, option.text].some((word) => lower(word) === lower(value));
+        const option = [...form.elements[name].options].find(meant);
+        if (option) form.elements[name].value = option.value;
+        else doubts.push(`unknown ${name}: ${value}; showing all`);
+      } else {
+        doubts.push(`unknown filter: ${name}; not applied`);
+      }
+    }
+    apply();
+  }
+
+  function followed() {
+    let anchor = location.hash.slice(1);
+    try {
+      anchor = decodeURIComponent(anchor);
+    } catch { /* no address of ours: as it stands */ }
+    return document.getElementById(anchor);
+  }
 
   function apply() {
     const words = form.elements.text.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let count = 0;
+    const target = followed();
+    let count = 0, beside = "";
     for (const { row, section, text } of rows) {
       const fits = names.every((name) => [row.dataset[name], ""].includes(form.elements[name].value))
         && words.every((word) => text.includes(word));
-      row.hidden = section.hidden = !fits;
+      const asked = !fits && section.contains(target);
+      if (asked) beside = row.querySelector("a").textContent;
+      row.hidden = section.hidden = !fits && !asked;
       count += fits;
     }
-    shown.textContent = `${count} of ${rows.length} statements`;
+    none.hidden = count > 0;
+    table.hidden = count === 0 && !beside;
+    const said = [`${count} of ${rows.length} statements`, beside && `beside them ${beside}, which was followed`, ...doubts];
+    shown.textContent = said.filter(Boolean).join("; ");
+    return beside;
   }
 
-  function reveal() {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target?.closest("[hidden]")) {
-      form.reset();
+  /* What is typed goes into the address; a # that leads out of the filter goes. */
+  function write() {
+    doubts = [];
+    const chosen = new URLSearchParams();
+    for (const name of [...names, "text"]) {
+      const value = form.elements[name].value;
+      if (lower(value)) chosen.set(name, value);
+    }
+    const query = `${chosen}` ? `?${chosen}` : location.pathname;
+    const remember = (hash) => {
+      try {
+        history.replaceState(history.state, "", query + hash);
+      } catch { /* a browser may refuse: too often, or of a file */ }
+    };
+    remember(location.hash);
+    if (apply()) {
+      remember("");
       apply();
-      target.scrollIntoView();
     }
   }
 
-  for (const [name, value] of new URLSearchParams(location.search)) {
-    if ([...names, "text"].includes(name)) form.elements[name].value = value;
+  function follow() {
+    const target = followed();
+    const wasHidden = target?.closest("[hidden]");
+    read();
+    if (wasHidden && target.checkVisibility()) target.scrollIntoView();
   }
+
   form.hidden = false;
-  form.addEventListener("input", apply);
-  form.addEventListener("reset", () => setTimeout(apply));
+  form.addEventListener("input", write);
+  form.addEventListener("change", write);
+  form.addEventListener("reset", () => setTimeout(write));
   form.addEventListener("submit", (event) => event.preventDefault());
-  addEventListener("hashchange", reveal);
-  apply();
-  reveal();
+  addEventListener("hashchange", follow);
+  addEventListener("popstate", follow);
+  follow();
 
   for (const button of document.querySelectorAll("button.copy")) {
     button.hidden = false;
