@@ -7,10 +7,11 @@ the rest: layers, directions, layouts, lengths, packed sequences, dropout, state
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict
 
 import torch
@@ -199,7 +200,10 @@ class RecurrentNetwork(ExactBuffers, ABC):
         dropout: float = 0.0,
         dropout_mask: DropoutMask = "locked",
         bidirectional: bool = False,
+        **unknown: Any,
     ) -> None:
+        if unknown:
+            raise TypeError(_no_such_argument(type(self), next(iter(unknown))))
         super().__init__()
         self.input_size = arguments.positive_integer("input_size", input_size)
         self.hidden_size = arguments.positive_integer("hidden_size", hidden_size)
@@ -342,6 +346,8 @@ class RecurrentNetwork(ExactBuffers, ABC):
                 layer, seen = self.layers[index], layout.reversed(below) if direction else below
                 state = tuple(block[index] for block in layout.state)
                 run = layer.run(seen, state, None if direction else previous, **more)
+                if len(seen) == 0:
+                    run = _tied(run, layer, seen)
                 runs.append(run)
                 output = layer.output(run.rows)
                 outputs.append(layout.reversed(output) if direction else output)
@@ -380,6 +386,27 @@ class RecurrentNetwork(ExactBuffers, ABC):
     def shown_options(self) -> list[str]:
         """The arguments of this cell that are worth showing, as text."""
         return []
+
+
+def _no_such_argument(cell: type[RecurrentNetwork], name: str) -> str:
+    known = [each for each in inspect.signature(cell).parameters if each not in ("self", "unknown")]
+    if name == "execution":
+        return f"{cell.__name__} has no argument execution: the loop of torch is its only one. Leave it out."
+    close = difflib.get_close_matches(name, known, 1)
+    hint = f'Did you mean "{close[0]}"?' if close else f"It has {', '.join(known)}."
+    return f'{cell.__name__} has no argument "{name}". {hint}'
+
+
+def nothing_of(module: nn.Module, below: Tensor) -> Tensor:
+    """0 that depends on all weights and inputs: added to an empty run it makes gradients 0, where they were None."""
+    return sum((each.reshape(-1)[:0].sum() for each in module.parameters()), below.reshape(-1)[:0].sum())
+
+
+def _tied(run: LayerRun, layer: nn.Module, below: Tensor) -> LayerRun:
+    """A run of no step, with zero gradients."""
+    nothing = nothing_of(layer, below)
+    rows, before = (tuple(block + nothing for block in blocks) for blocks in (run.rows, run.before))
+    return replace(run, rows=rows, before=before)
 
 
 def _spelled_out(signature: inspect.Signature) -> inspect.Signature:

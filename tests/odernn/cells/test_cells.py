@@ -248,6 +248,23 @@ def test_gradients_are_those_of_finite_differences_in_every_argument(name: str, 
 
 
 @one_case_a_cell
+def test_a_sequence_of_no_steps_gives_its_state_and_zero_gradients(name: str, label: str):
+    network = build(name, label, num_layers=1)
+    executions = ["cpu", "torch"] if name == "unicornn" else ["torch"]
+    for execution in executions:
+        if name == "unicornn":
+            network.execution = execution
+        network.zero_grad()
+        u, state = torch.zeros(0, 2, width(network), dtype=F64, requires_grad=True), start(network, 2)
+        output, final = network(u, state)
+        assert output.shape == (0, 2, network.output_size)
+        assert all(map(torch.equal, blocks_of(final), blocks_of(state)))
+        (output.sum() + sum(block.sum() for block in blocks_of(final))).backward()
+        for parameter in (u, *network.parameters()):
+            assert parameter.grad is not None and not parameter.grad.any()
+
+
+@one_case_a_cell
 def test_second_derivatives_are_those_of_finite_differences(name: str, label: str):
     network = build(name, label)
     state = start(network, 1)
