@@ -10,15 +10,15 @@ from typing import Any
 from verification import verdict
 from verification.domains import BUDGETS
 from verification.report.html.introduction import introduction
-from verification.report.html.model import CountTable, GraveLine, Panel, Plotted, ReportPage, RuleLine
+from verification.report.html.model import CountTable, GraveLine, NearMiss, Panel, Plotted, ReportPage, RuleLine
 from verification.report.html.sections import NOTE, SectionMaker, anchors_of
 from verification.report.html.series import StateSeries
-from verification.report.numbers import minus, plural
+from verification.report.numbers import decades, minus, plural
 from verification.report.pictures import against_bounds
 from verification.report.pictures.against_bounds import BoundCurve, SlackSpread
 from verification.report.rows.claims import PAPERS, Facts, caption
 from verification.report.rows.ledger import LedgerEntry, rank, title_of
-from verification.report.rows.screen import DOUBTS, GRAVES, LEFT, Tried, amount, place_of, tried
+from verification.report.rows.screen import DOUBTS, GRAVES, LEFT, Tried, amount, near_misses, place_of, tried
 from verification.report.table import Table
 from verification.verdict import PRECEDENCE, REFUTED, THEOREM_TESTED, Judgement
 
@@ -107,6 +107,7 @@ def page(sources: ReportSources) -> ReportPage:
         counts=count_table(claims),
         meanings=tuple((word, MEANINGS[word]) for word in MEANINGS if any(claim.kind == word for claim in claims)),
         gravest=tuple(_grave(claim, maker) for claim in fallen[:MOST_GRAVE]),
+        near=tuple(_near(claim, maker) for claim in near_misses(claims)),
         doubts=_doubts(sources.run),
         claims=tuple(maker.section(claim) for claim in claims),
         introduction=introduction(claim.paper for claim in claims),
@@ -211,6 +212,11 @@ def _grave(claim: Tried, maker: SectionMaker) -> GraveLine:
         section.fails,
         section.nearness,
     )
+
+
+def _near(claim: Tried, maker: SectionMaker) -> NearMiss:
+    cell = claim.speaking
+    return NearMiss(maker.link(claim.claim), decades(cell.slack), place_of(cell))
 
 
 def _doubts(run: Sequence[Judgement]) -> tuple[str, ...]:

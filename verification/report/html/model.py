@@ -151,6 +151,15 @@ class GraveLine:
 
 
 @dataclass(frozen=True)
+class NearMiss:
+    """A claim that is not refuted, by so many decades."""
+
+    link: LinkedClaim
+    slack: str
+    place: str
+
+
+@dataclass(frozen=True)
 class Introduced:
     """What the claims of a paper are about: its equations, and the letters with what they stand for."""
 
@@ -201,6 +210,7 @@ class ReportPage:
     counts: CountTable
     meanings: tuple[tuple[str, str], ...]
     gravest: tuple[GraveLine, ...]
+    near: tuple[NearMiss, ...]
     doubts: tuple[str, ...]
     claims: tuple[ClaimSection, ...]
     introduction: Introduction

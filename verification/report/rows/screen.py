@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -186,14 +186,7 @@ class Screen:
         """Claims that hold, as far as is known, by little."""
         if self.only:
             return []
-        close = [
-            claim
-            for claim in self.claims
-            if claim.kind == verdict.NOT_REFUTED
-            and claim.speaking.slack is not None
-            and claim.speaking.slack < NEAR_MISS
-        ]
-        close.sort(key=lambda claim: claim.speaking.slack or 0.0)
+        close = near_misses(self.claims)
         rows = [(claim.claim, f"{decades(claim.speaking.slack)} decades", place_of(claim.speaking)) for claim in close]
         head = "near misses: not refuted, and within 5 % of it"
         return [head, *_listed(rows, (18, 13), width, MOST_NEAR)] if rows else []
@@ -323,6 +316,13 @@ def amount(cell: Judgement) -> str:
         return f"by {decades(-cell.slack)} decades"
     claimed, found = cell.claimed or size(cell.log_bound), cell.found or size(cell.log_worst)
     return f"{found}; claimed {claimed}"
+
+
+def near_misses(claims: Iterable[Tried]) -> list[Tried]:
+    """Claims that are not refuted, and by little, the nearest first."""
+    slacks = [(claim.speaking.slack, claim) for claim in claims if claim.kind == verdict.NOT_REFUTED]
+    close = [(slack, claim) for slack, claim in slacks if slack is not None and slack < NEAR_MISS]
+    return [claim for _, claim in sorted(close, key=lambda pair: pair[0])]
 
 
 def place_of(cell: Judgement) -> str:

@@ -37,7 +37,7 @@ from verification.report.html.model import ClaimSection, ReportPage
 from verification.report.html.render import TEMPLATES, render
 from verification.report.html.sections import anchors_of
 from verification.run.store import Store
-from verification.verdict import PROVED, REFUTED
+from verification.verdict import NOT_REFUTED, PROVED, REFUTED
 
 MOST_BYTES_OF_1000_ROWS = 5_000_000
 
@@ -313,6 +313,13 @@ def test_counts_add_up_to_the_claims() -> None:
     assert made.counts.rows[-1][1] == "All"
     assert sum(made.counts.rows[-1][2]) == len(made.claims) == len({cell.claim for cell in hostile_run()})
     assert [line.link.claim for line in made.gravest if line.link.anchor]
+
+
+def test_near_misses_stand_on_the_dashboard() -> None:
+    close, far = (replace(QUESTION, claim=f"made-{s}", verdict=NOT_REFUTED, slack=s, witness="") for s in (0.01, 0.5))
+    made = page(sources([close, far], draws=False))
+    assert [(line.link.claim, line.slack, line.place) for line in made.near] == [("made-0.01", "0.010", "|x_n|, all x")]
+    assert "Near misses" in render(made) and "Near misses" not in render(replace(made, near=()))
 
 
 def test_doubts_stand_on_top() -> None:
