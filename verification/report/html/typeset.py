@@ -9,9 +9,10 @@ the word "a". There is no LaTeX in them, so none is converted.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 
 from markupsafe import Markup
 
@@ -32,6 +33,9 @@ _FENCES = frozenset("()[]{}|‖⟨⟩")
 """Signs that grow with what they enclose, unless they are told not to."""
 _DIFFERENTIALS = frozenset(("dt", "dx", "dy", "dz", "dw", "dX", "dE", "dL", "dT"))
 _ARTICLES = frozenset("aA")
+_BLANKS = re.compile(r"\s+|\S+")
+LONGEST_UNBROKEN = 40
+"""Letters of a formula that stays on one line."""
 LONGEST_INDEX, LONGEST_BASE = 5, 2
 """Letters; in a name as ``hidden_size`` there is no index."""
 
@@ -61,12 +65,36 @@ Nodes = Sequence[Span | Scripted]
 
 
 def typeset(text: str) -> Markup:
-    """The text as HTML, safe whatever it holds."""
-    parts = (
-        f"<math>{_scripted(node)}</math>" if isinstance(node, Scripted) else _italic(node)
-        for node in _parsed(str(text), 0)
-    )
-    return Markup("".join(parts))  # every part of it is escaped below
+    """The text as HTML, safe whatever it holds: every part of it is escaped below."""
+    parts: list[str] = []
+    for is_blank, run in groupby(_pieces(_parsed(str(text), 0)), _is_blank):
+        nodes = list(run)
+        html = "".join(
+            f"<math>{_scripted(node)}</math>" if isinstance(node, Scripted) else _italic(node) for node in nodes
+        )
+        is_formula = not is_blank and len(nodes) > 1 and sum(map(_length, nodes)) <= LONGEST_UNBROKEN
+        parts.append(f'<span class="f">{html}</span>' if is_formula else html)
+    return Markup("".join(parts))
+
+
+def _pieces(nodes: Nodes) -> Iterator[Span | Scripted]:
+    """The same with text cut at its blanks: lines may break there, and not before an index."""
+    for node in nodes:
+        if isinstance(node, Scripted):
+            yield node
+        else:
+            found = _BLANKS.finditer(node.text, node.begin, node.end)
+            yield from (Span(node.text, *match.span()) for match in found)
+
+
+def _is_blank(node: Span | Scripted) -> bool:
+    return isinstance(node, Span) and str(node).isspace()
+
+
+def _length(node: Span | Scripted) -> int:
+    if isinstance(node, Span):
+        return node.end - node.begin
+    return sum(map(_length, (node.base, *node.below, *node.above)))
 
 
 # --- what is an index

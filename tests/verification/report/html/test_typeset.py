@@ -21,20 +21,24 @@ from verification.report.html.typeset import typeset
         ("y_n^L", "<math><msubsup><mi>y</mi><mi>n</mi><mi>L</mi></msubsup></math>"),
         ("e^{ᾱT}", "<math><msup><mi>e</mi><mrow><mi>ᾱ</mi><mi>T</mi></mrow></msup></math>"),
         ("A_{k−1}", "<math><msub><mi>A</mi><mrow><mi>k</mi><mo>−</mo><mn>1</mn></mrow></msub></math>"),
-        ("‖x‖_∞", '‖<i>x</i><math><msub><mo stretchy="false">‖</mo><mo>∞</mo></msub></math>'),
+        ("‖x‖_∞", '<span class="f">‖<i>x</i><math><msub><mo stretchy="false">‖</mo><mo>∞</mo></msub></math></span>'),
         ("10^410.4", "<math><msup><mn>10</mn><mn>410.4</mn></msup></math>"),
         ("2^-53", "<math><msup><mn>2</mn><mrow><mo>−</mo><mn>53</mn></mrow></msup></math>"),
-        ("y^4/4", "<math><msup><mi>y</mi><mn>4</mn></msup></math>/4"),
-        ("B_iᵀ", "<math><msub><mi>B</mi><mi>i</mi></msub></math>ᵀ"),
+        ("y^4/4", '<span class="f"><math><msup><mi>y</mi><mn>4</mn></msup></math>/4</span>'),
+        ("B_iᵀ", '<span class="f"><math><msub><mi>B</mi><mi>i</mi></msub></math>ᵀ</span>'),
         ("dt₀", "<i>dt</i>₀"),
         ("w^{L^2}", "<math><msup><mi>w</mi><msup><mi>L</mi><mn>2</mn></msup></msup></math>"),
         (
             "max_i |a_ij|",
             "<math><msub><mtext>max</mtext><mi>i</mi></msub></math> "
-            "|<math><msub><mi>a</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub></math>|",
+            '<span class="f">|<math><msub><mi>a</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub></math>|</span>',
         ),
         ("G_un", "<math><msub><mi>G</mi><mtext>un</mtext></msub></math>"),
-        ("x_a_b", "<math><msub><mi>x</mi><mi>a</mi></msub></math><math><msub><mrow></mrow><mi>b</mi></msub></math>"),
+        (
+            "x_a_b",
+            '<span class="f"><math><msub><mi>x</mi><mi>a</mi></msub></math>'
+            "<math><msub><mrow></mrow><mi>b</mi></msub></math></span>",
+        ),
         ("a matrix, A-stable, e.g. icml-C.1", "a matrix, A-stable, e.g. icml-C.1"),
         ("hidden_size and log_bound", "hidden_size and log_bound"),
         ("_x ^2 y_ y^", "_<i>x</i> ^2 <i>y</i>_ <i>y</i>^"),
@@ -53,8 +57,8 @@ MATHML = ("math", "msub", "msup", "msubsup", "mrow", "mi", "mn", "mo", "mtext")
 @given(st.text(alphabet="abyn_^{}()<>&\"'αΣ‖−12 .", max_size=40))
 def test_whatever_is_set_is_well_formed_and_escaped(text: str) -> None:
     parsed = read(f"<p>{typeset(text)}</p>")
-    assert parsed.faults == [] and {element.tag for element in parsed.elements} <= {"p", "i", *MATHML}
-    assert {name for element in parsed.elements for name in element.attributes} <= {"stretchy"}
+    assert parsed.faults == [] and {element.tag for element in parsed.elements} <= {"p", "i", "span", *MATHML}
+    assert {name for element in parsed.elements for name in element.attributes} <= {"stretchy", "class"}
     assert sorted(shown(parsed.all("p")[0].text)) == sorted(shown(text)), "an index stands before an exponent"
 
 
