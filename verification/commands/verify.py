@@ -399,8 +399,7 @@ def _print_screen(results: JudgedRun, folder: Path, store: Path, options: Option
     wanted, run = options.wanted, results.judgements
     papers = papers_of(run, registry)
     claims = screen.tried(run, papers)
-    if wanted.paper:
-        one_of("paper", wanted.paper, dict.fromkeys(papers.values()), "paper in this run")
+    wanted.check(papers.values())
     of_paper = [claim for claim in claims if wanted.paper in ("", claim.paper)]
     shown = [claim for claim in of_paper if not wanted.only or claim.shown in wanted.only]
     left_out = wanted.left_out("claim", len(claims) - len(of_paper), len(of_paper) - len(shown))

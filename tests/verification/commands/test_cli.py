@@ -508,7 +508,9 @@ def test_what_is_printed_can_be_chosen_by_paper_and_verdict(
         (["--only", "refutd"], 'Did you mean "refuted"?'),
         (["--only", "xyz"], "Choose from: refuted, error, suspect"),
         (["--only", ","], "names no verdict"),
-        (["--paper", "unicornn"], "there is no such paper in this run. Choose from: others."),
+        (["--paper", "scornn"], '--paper scornn: this run tried no claim of "scornn", only of others. Choose one'),
+        (["--paper", "scorn"], '--paper scorn: there is no such paper. Did you mean "scornn"?'),
+        (["--paper", "xyz"], "there is no such paper. Choose from: unicornn, scornn, odernn, complexity, library, "),
         (["--quiet", "--full"], "--full: prints more than --quiet leaves"),
     ):
         assert main([*tiny, *wrong]) == USAGE
@@ -528,6 +530,8 @@ def test_a_table_has_the_columns_the_width_and_the_rows_that_are_asked_for(capsy
     assert captured.err == "odernn: left out: 1 cell of other papers (--paper unicornn)\n"
     for wrong, said in (
         (["--columns", "nothing"], '--columns: "nothing" names no column. There are: "claim", '),
+        (["--columns", "claim,verdct"], '--columns: "verdct" names no column. Did you mean "verdict"? There are: '),
+        (["--paper", "scornn"], 'this run tried no claim of "scornn", only of unicornn'),
         (["--columns", "claim", "--format", "csv"], "--columns: a csv table has every column"),
         (["--width", "100", "--format", "latex"], "--width: is of a table in text"),
         (["--width", "3"], "'--width'"),
