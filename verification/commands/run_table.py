@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from verification import tasks
+from verification.commands import colour
 from verification.commands.results import FOR_PROGRAMS, rendered
 from verification.commands.terminal import DONE, UsageError, harmless_lines, note, out
 from verification.report.formats import renderer
@@ -24,6 +25,7 @@ def run(
     tasks_dirs: Sequence[Path] = (),
     columns: str | None = None,
     width: int | None = None,
+    color: str = colour.AUTO,
 ) -> int:
     """All runs of the task in these folders and below them."""
     renderer(format)
@@ -41,5 +43,6 @@ def run(
     groups = run_rows.groups(wanted, known.options)
     table = epochs.by_epoch(groups) if by_epoch else run_rows.table(groups, known.options, full=full)
     text = rendered(table, format, columns=columns, width=width)
-    out(text if format in FOR_PROGRAMS else harmless_lines(text))
+    shown = text if format in FOR_PROGRAMS else harmless_lines(text)
+    out(colour.table(shown, color) if format == "text" else shown)
     return DONE

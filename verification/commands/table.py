@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from verification.commands import colour
 from verification.commands.options import (
     STORE,
     Action,
     ClaimOption,
+    ColorOption,
     ColumnsOption,
     FormatOption,
     FullOption,
@@ -40,6 +42,7 @@ def command(
     only: OnlyOption = None,
     columns: ColumnsOption = None,
     width: WidthOption = None,
+    color: ColorOption = colour.AUTO,
     task: Annotated[
         str | None, typer.Option(metavar="NAME", help="Instead: what `odernn train` reached on this task.")
     ] = None,
@@ -75,14 +78,25 @@ def command(
             tasks_dirs=tuple(tasks_dirs or ()),
             columns=columns,
             width=width,
+            color=color,
         )
 
+    colour.check(color, format)
     if task is not None or runs or by_epoch or tasks_dirs:
         return Action(of_runs)
     wanted = Wanted.parse(paper, only)
     asked = tuple(claim or ())
     return Action(
-        lambda: run(store=store, format=format, full=full, claims=asked, wanted=wanted, columns=columns, width=width)
+        lambda: run(
+            store=store,
+            format=format,
+            full=full,
+            claims=asked,
+            wanted=wanted,
+            columns=columns,
+            width=width,
+            color=color,
+        )
     )
 
 
@@ -95,6 +109,7 @@ def run(
     wanted: Wanted,
     columns: str | None,
     width: int | None,
+    color: str = colour.AUTO,
 ) -> int:
     renderer(format)
     with Store(store, writable=False) as opened:
@@ -111,5 +126,6 @@ def run(
         if left_out:
             note(f"odernn: left out: {left_out}")
     table = rows.table(shown, facts, full=full, among=results.judgements)
-    out(rendered(table, format, columns=columns, width=width))
+    text = rendered(table, format, columns=columns, width=width)
+    out(colour.table(text, color) if format == "text" else text)
     return DONE

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 import typer
 
 import odernn
+from verification.commands import colour
 from verification.commands.options import (
     STORE,
     Action,
     CellsOption,
     ClaimsOption,
+    ColorOption,
     DataOption,
     OnlyOption,
     PaperOption,
@@ -107,6 +109,7 @@ OF_CLAIMS = (
     "quiet",
     "paper",
     "only",
+    "color",
     "expect",
 )
 OF_CHECKPOINTS = ("config", "row", "root", "settings", "sequences", "cells_dirs", "tasks_dirs")
@@ -134,6 +137,7 @@ def command(
     quiet: QuietOption = False,
     paper: PaperOption = None,
     only: OnlyOption = None,
+    color: ColorOption = colour.AUTO,
     json: JsonOption = False,
     expect: ExpectOption = None,
     witnesses: WitnessesOption = None,
@@ -185,6 +189,7 @@ def command(
         )
         return Action(lambda: checkpoint_command.run(chosen))
     refuse(context, OF_CHECKPOINTS, "describes a trained network. Give --checkpoint, too")
+    colour.check(color, "json" if json else format)
     options = Options(
         claims=tuple(claims or ()),
         budget=budget,
@@ -201,6 +206,7 @@ def command(
         full=full,
         quiet=quiet,
         wanted=Wanted.parse(paper, only),
+        color=color,
         json=json,
         expect=expect,
         witnesses=witnesses,
@@ -232,6 +238,7 @@ class Options:
     shard: str | None = None
     quiet: bool = False
     wanted: Wanted = field(default_factory=Wanted)
+    color: str = colour.AUTO
 
 
 def run(options: Options) -> int:
@@ -405,8 +412,8 @@ def _print_screen(results: JudgedRun, folder: Path, store: Path, options: Option
     left_out = wanted.left_out("claim", len(claims) - len(of_paper), len(of_paper) - len(shown))
     facts, where = results.facts, (str(store), str(folder))
     page = screen.Screen(run, shown, facts, *where, width=width(), only=wanted.only, left_out=left_out)
-    lines = [page.last()] if options.quiet else page.lines()
-    out("\n".join(map(harmless, lines)) + "\n")
+    lines = list(map(harmless, [page.last()] if options.quiet else page.lines()))
+    out("\n".join(lines if options.quiet else colour.screen(lines, options.color)) + "\n")
 
 
 def _print_table(results: JudgedRun, folder: Path, options: Options, registry: Registry) -> None:
@@ -427,7 +434,7 @@ def _print_table(results: JudgedRun, folder: Path, options: Options, registry: R
         lines.append(rows.LABEL.format("left out") + left_out)
     table = rendered(rows.table(shown, facts, full=options.full, among=run), options.format or "text")
     if options.format in (None, "text"):
-        out("\n".join([*lines, "", table]))
+        out("\n".join([*lines, "", colour.table(table, options.color)]))
     else:
         note("\n".join(lines))
         out(table)

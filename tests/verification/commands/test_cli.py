@@ -484,6 +484,11 @@ def test_a_run_ends_in_one_screen_and_quietly_in_its_last_line(
     assert f"recompute   {script}" in lines and Path(script.split()[3]).is_file()
     assert "odernn table" in screen.out and "odernn ledger" in screen.out
 
+    assert main([*tiny, "--color", "always"]) == DONE
+    coloured = capsys.readouterr().out
+    assert "31mrefuted\x1b" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == screen.out and "\x1b" not in screen.out
+
     assert main([*tiny, "--quiet"]) == DONE
     assert capsys.readouterr() == (f"{lines[-1]}\n", "")
     assert main([*tiny, "--full"]) == DONE
