@@ -1,25 +1,20 @@
 """Colour for a terminal: what is refuted in red, what is proved in green, headings in bold.
 
 No word is left out for it and none is added: without the colour it is the same text, and no line is longer. A verdict
-is coloured where it stands as one, in a column of verdicts or before a list, not wherever its word occurs.
+is coloured where it stands as one, in a column of verdicts or before a list, not wherever its word occurs. Whether
+there is colour ``terminal.is_coloured`` says; this file is imported where there is.
 """
 
 from __future__ import annotations
 
 import io
-import os
 import re
-import sys
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from verification import verdict
-from verification.commands.results import one_of
-from verification.commands.terminal import UsageError
 
-AUTO, ALWAYS, NEVER = "auto", "always", "never"
-CHOICES = (AUTO, ALWAYS, NEVER)
 HEADING = "bold"
 STYLES = {verdict.REFUTED: "red", verdict.PROVED: "green"}
 
@@ -37,30 +32,13 @@ class Span:
     style: str
 
 
-def check(choice: str, format: str | None = "text") -> None:
-    """UsageError for a word that is no choice, or for colour that is asked for where a program reads."""
-    one_of("color", choice, CHOICES, "choice")
-    if choice == ALWAYS and format not in (None, "text"):
-        raise UsageError(f"--color: is of text for a terminal, not of {format}. Leave it out.")
+def screen(lines: Sequence[str]) -> list[str]:
+    """The lines of a ``Screen``, coloured."""
+    return _painted(lines, [_of_screen(lines, at) for at in range(len(lines))])
 
 
-def is_wanted(choice: str) -> bool:
-    """Whether to colour; "auto": if stdout is a terminal that shows it, and NO_COLOR is not set (no-color.org)."""
-    if choice != AUTO:
-        return choice == ALWAYS
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    return is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def screen(lines: Sequence[str], choice: str) -> list[str]:
-    """The lines of a ``Screen``, coloured if that is wanted."""
-    return _painted(lines, [_of_screen(lines, at) for at in range(len(lines))]) if is_wanted(choice) else list(lines)
-
-
-def table(text: str, choice: str) -> str:
-    """A table in text, coloured if that is wanted."""
-    if not is_wanted(choice):
-        return text
+def table(text: str) -> str:
+    """A table in text, coloured."""
     lines = text.split("\n")
     rule = next((at for at, line in enumerate(lines) if _RULE.fullmatch(line)), None)
     spans: list[list[Span]] = [[] for _ in lines]

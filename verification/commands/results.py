@@ -143,6 +143,22 @@ def one_of(option: str, value: str, known: Collection[str], noun: str = "") -> s
     return value
 
 
+def check_colour(choice: str, format: str | None) -> None:
+    """UsageError for a word that is no choice, or for colour that is asked for where a program reads."""
+    one_of("color", choice, terminal.COLOURS, "choice")
+    if choice == terminal.ALWAYS and format not in (None, "text"):
+        raise UsageError(f"--color: is of text for a terminal, not of {format}. Leave it out.")
+
+
+def coloured(table: str, choice: str, format: str = "text") -> str:
+    """A table in text as the terminal shows it; in another format as it is."""
+    if format != "text" or not terminal.is_coloured(choice):
+        return table
+    from verification.commands import colour  # with rich, which a pipe does without
+
+    return colour.table(table)
+
+
 def papers_of(run: Sequence[Judgement], registry: Registry) -> dict[str, str]:
     """The page of the ledger that each claim of a run stands on. A published claim stands in the folder of its paper,
     so that its file is not run for it; one that the registry does not know is one of the others.

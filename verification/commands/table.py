@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from verification.commands import colour
 from verification.commands.options import (
     STORE,
     Action,
@@ -24,8 +23,8 @@ from verification.commands.options import (
     WidthOption,
     refuse,
 )
-from verification.commands.results import Wanted, chosen, latest, rendered
-from verification.commands.terminal import DONE, UsageError, note, out
+from verification.commands.results import Wanted, check_colour, chosen, coloured, latest, rendered
+from verification.commands.terminal import AUTO, DONE, UsageError, note, out
 from verification.registry import Registry
 from verification.report.formats import renderer
 from verification.report.rows import claims as rows
@@ -42,7 +41,7 @@ def command(
     only: OnlyOption = None,
     columns: ColumnsOption = None,
     width: WidthOption = None,
-    color: ColorOption = colour.AUTO,
+    color: ColorOption = AUTO,
     task: Annotated[
         str | None, typer.Option(metavar="NAME", help="Instead: what `odernn train` reached on this task.")
     ] = None,
@@ -81,7 +80,7 @@ def command(
             color=color,
         )
 
-    colour.check(color, format)
+    check_colour(color, format)
     if task is not None or runs or by_epoch or tasks_dirs:
         return Action(of_runs)
     wanted = Wanted.parse(paper, only)
@@ -109,7 +108,7 @@ def run(
     wanted: Wanted,
     columns: str | None,
     width: int | None,
-    color: str = colour.AUTO,
+    color: str = AUTO,
 ) -> int:
     renderer(format)
     with Store(store, writable=False) as opened:
@@ -127,5 +126,5 @@ def run(
             note(f"odernn: left out: {left_out}")
     table = rows.table(shown, facts, full=full, among=results.judgements)
     text = rendered(table, format, columns=columns, width=width)
-    out(colour.table(text, color) if format == "text" else text)
+    out(coloured(text, color, format))
     return DONE

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import typer
 
 import odernn
-from verification.commands import colour
 from verification.commands.options import (
     STORE,
     Action,
@@ -29,6 +28,8 @@ from verification.commands.options import (
 from verification.commands.results import (
     JudgedRun,
     Wanted,
+    check_colour,
+    coloured,
     latest,
     one_of,
     papers_of,
@@ -37,11 +38,13 @@ from verification.commands.results import (
     write_witnesses,
 )
 from verification.commands.terminal import (
+    AUTO,
     DIFFERENCE,
     DONE,
     UsageError,
     cores,
     harmless,
+    is_coloured,
     note,
     out,
     progress,
@@ -137,7 +140,7 @@ def command(
     quiet: QuietOption = False,
     paper: PaperOption = None,
     only: OnlyOption = None,
-    color: ColorOption = colour.AUTO,
+    color: ColorOption = AUTO,
     json: JsonOption = False,
     expect: ExpectOption = None,
     witnesses: WitnessesOption = None,
@@ -189,7 +192,7 @@ def command(
         )
         return Action(lambda: checkpoint_command.run(chosen))
     refuse(context, OF_CHECKPOINTS, "describes a trained network. Give --checkpoint, too")
-    colour.check(color, "json" if json else format)
+    check_colour(color, "json" if json else format)
     options = Options(
         claims=tuple(claims or ()),
         budget=budget,
@@ -238,7 +241,7 @@ class Options:
     shard: str | None = None
     quiet: bool = False
     wanted: Wanted = field(default_factory=Wanted)
-    color: str = colour.AUTO
+    color: str = AUTO
 
 
 def run(options: Options) -> int:
@@ -413,7 +416,11 @@ def _print_screen(results: JudgedRun, folder: Path, store: Path, options: Option
     facts, where = results.facts, (str(store), str(folder))
     page = screen.Screen(run, shown, facts, *where, width=width(), only=wanted.only, left_out=left_out)
     lines = list(map(harmless, [page.last()] if options.quiet else page.lines()))
-    out("\n".join(lines if options.quiet else colour.screen(lines, options.color)) + "\n")
+    if not options.quiet and is_coloured(options.color):
+        from verification.commands import colour  # with rich, which a pipe does without
+
+        lines = colour.screen(lines)
+    out("\n".join(lines) + "\n")
 
 
 def _print_table(results: JudgedRun, folder: Path, options: Options, registry: Registry) -> None:
@@ -434,7 +441,7 @@ def _print_table(results: JudgedRun, folder: Path, options: Options, registry: R
         lines.append(rows.LABEL.format("left out") + left_out)
     table = rendered(rows.table(shown, facts, full=options.full, among=run), options.format or "text")
     if options.format in (None, "text"):
-        out("\n".join([*lines, "", colour.table(table, options.color)]))
+        out("\n".join([*lines, "", coloured(table, options.color)]))
     else:
         note("\n".join(lines))
         out(table)

@@ -15,7 +15,7 @@ from tests.tiers import only
 from tests.verification.commands.lines import printed, refused
 from tests.verification.commands.test_cli import JUDGEMENT, command, environment, make_store
 from verification import verdict
-from verification.commands import colour
+from verification.commands import colour, terminal
 from verification.report import fit
 from verification.report.formats import renderer
 from verification.report.rows import claims as rows
@@ -81,16 +81,16 @@ def test_auto_asks_the_terminal_and_the_reader(
     monkeypatch.setattr(sys, "stdout", Terminal() if is_terminal else io.StringIO())
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert colour.is_wanted(colour.AUTO) == wanted
-    assert colour.is_wanted(colour.ALWAYS) and not colour.is_wanted(colour.NEVER)
+    assert terminal.is_coloured(terminal.AUTO) == wanted
+    assert terminal.is_coloured(terminal.ALWAYS) and not terminal.is_coloured(terminal.NEVER)
 
 
 @pytest.mark.parametrize("width", only([60, 80, 100, 160], 80))
 @pytest.mark.parametrize("asked", [(), (verdict.REFUTED, verdict.PROVED, verdict.NOT_REFUTED)])
 def test_a_screen_is_the_same_text_and_verdicts_have_their_colour(width: int, asked: tuple[str, ...]) -> None:
     lines = Screen(RUN, tried(RUN, PAPERS), FACTS, "odernn.sqlite", "w", width=width, only=asked).lines()
-    shown = colour.screen(lines, colour.ALWAYS)
-    assert [plain(line) for line in shown] == lines and colour.screen(lines, colour.NEVER) == lines
+    shown = colour.screen(lines)
+    assert [plain(line) for line in shown] == lines
     assert lines[0] in painted(shown[0], BOLD)
     red, green = painted("\n".join(shown), RED), painted("\n".join(shown), GREEN)
     assert set(red) == {"refuted"} and set(green) == {"proved"} and len(red) <= 3
@@ -106,8 +106,8 @@ def test_a_screen_is_the_same_text_and_verdicts_have_their_colour(width: int, as
 def test_a_table_is_the_same_text_and_only_cells_of_verdicts_are_coloured(width: int) -> None:
     made = rows.table(RUN, FACTS, among=RUN)
     text = renderer("text")(fit.to_width(made, width))
-    shown = colour.table(text, colour.ALWAYS)
-    assert plain(shown) == text and colour.table(text, colour.NEVER) == text
+    shown = colour.table(text)
+    assert plain(shown) == text
     assert painted(shown, RED) == ["refuted"] and painted(shown, GREEN) == ["proved"]
     assert painted(shown, BOLD)[0] == made.title and any("slack" in part for part in painted(shown, BOLD))
     assert shown.split("\n\n")[-1] == text.split("\n\n")[-1]  # the caption, which explains the words, has no colour
@@ -116,16 +116,16 @@ def test_a_table_is_the_same_text_and_only_cells_of_verdicts_are_coloured(width:
 def test_a_broken_verdict_is_not_mistaken_for_its_end() -> None:
     rows_of = ("a     not-     refuted", "      refuted", "b     refuted  x̂ proved")
     text = "\n".join(("t", "", "claim verdict  symbol", "----- -------- --------", *rows_of, ""))
-    shown = colour.table(text, colour.ALWAYS)
+    shown = colour.table(text)
     assert plain(shown) == text and painted(shown, RED) == ["refuted"] and not painted(shown, GREEN)
     assert shown.split("\n")[6].startswith("b     \x1b[31mrefuted\x1b[0m")
     combined = text.replace("b     refuted", "b\u0302     refuted")
-    assert painted(colour.table(combined, colour.ALWAYS), RED) == ["refuted"]
+    assert painted(colour.table(combined), RED) == ["refuted"]
 
 
 def test_what_is_no_table_stays_as_it_is() -> None:
     for text in ("", "(no rows)\n", "t\n\n(no rows)\n", "a proved b\nrefuted\n"):
-        assert colour.table(text, colour.ALWAYS) == text
+        assert colour.table(text) == text
 
 
 def test_table_has_colour_if_it_is_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
