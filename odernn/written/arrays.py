@@ -1,4 +1,4 @@
-"""A method as a book prints it: the Butcher array with its rules, in text and in LaTeX. Pure functions of the method.
+"""A method as a book prints it: the Butcher array with its rules, in text, LaTeX and HTML. Pure functions of it.
 
     1/3 │ 5/12  −1/12
       1 │  3/4    1/4
@@ -17,6 +17,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from odernn.exact.coefficients import subscript
@@ -24,8 +25,8 @@ from odernn.tableaus.families import Enclosures, PolynomialPair, PolynomialTable
 from odernn.tableaus.methods import Method, in_stages
 from odernn.tableaus.nystrom import NystromTableau
 from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau
-from verification.report.rows.formulas import Latex, Plain, Style, descending, latex_label, legend, named_fields
-from verification.report.table import Figure
+from odernn.written.formulas import Latex, Plain, Style, descending, latex_label, legend, named_fields
+from odernn.written.tables import harmless, paragraph
 
 PAGE = 120
 """Characters in a line; a wider array is listed row by row."""
@@ -61,26 +62,16 @@ class _Part:
         return range(s)
 
 
-def figure(methods: Sequence[Method], places: int | None = None) -> Figure:
-    """The arrays of the methods, beside each other where the page is wide enough."""
-    drawn = [text(method, places, titled=len(methods) > 1) for method in methods]
-    return Figure(
-        text=_beside(drawn),
-        latex="\n".join(latex(method, places, titled=len(methods) > 1) for method in methods),
-        data=tuple(data(method, places) for method in methods),
-    )
-
-
 # --- text -------------------------------------------------------------------------------------------------------
 
 
-def text(method: Method, places: int | None = None, *, titled: bool = False) -> str:
-    """The Butcher array, or arrays, in lines without a newline at the end."""
+def text(method: Method, places: int | None = None, *, title: str = "") -> str:
+    """The Butcher array, or arrays, in lines without a newline at the end, below the title if there is one."""
     parts = _parts(method, places)
     blocks = [_drawn(part, part.title if len(parts) > 1 else "") for part in parts]
-    drawn = _beside(blocks)
+    drawn = beside(blocks)
     notes = dict.fromkeys(note for part in parts for note in part.remarks)
-    heads = [str(method.name), ""] if titled else []
+    heads = [title, ""] if title else []
     heads += _composition_lines(method, places)
     below = [line for note in notes for line in textwrap.wrap(note, PAGE)]
     return "\n".join([*heads, drawn, *(["", *below] if below else [])])
@@ -167,7 +158,7 @@ def _right(cell: str, width: int) -> str:
     return " " * (width - _width(cell)) + cell
 
 
-def _beside(blocks: Sequence[str]) -> str:
+def beside(blocks: Sequence[str]) -> str:
     """Blocks of lines side by side, if the page is wide enough, else below each other."""
     split = [block.split("\n") for block in blocks]
     widths = [max(map(_width, lines)) for lines in split]
@@ -183,10 +174,13 @@ def _beside(blocks: Sequence[str]) -> str:
 # --- LaTeX ------------------------------------------------------------------------------------------------------
 
 
-def latex(method: Method, places: int | None = None, *, titled: bool = False) -> str:
-    r"""Display mathematics with one ``array`` for each Butcher array; nothing but LaTeX itself is needed."""
+def latex(method: Method, places: int | None = None, *, title: str = "") -> str:
+    r"""Display mathematics with one ``array`` for each Butcher array; nothing but LaTeX itself is needed.
+
+    ``title`` is text of LaTeX.
+    """
     parts = _parts(method, places)
-    lines = [rf"\[\textrm{{{_latex_name(str(method.name))}}}\]"] if titled else []
+    lines = [rf"\[\textrm{{{title}}}\]"] if title else []
     if isinstance(method, Composition):
         fields = named_fields(method.gammas)
         style = Style(places, {field.label: name for name, field in fields.items()}, method.digits is not None)
@@ -194,13 +188,12 @@ def latex(method: Method, places: int | None = None, *, titled: bool = False) ->
         gammas = "\n\\quad ".join(f"$\\gamma_{{{k}}}={write(gamma)}$" for k, gamma in enumerate(method.gammas, 1))
         lines.append(f"\\par\\begingroup\\raggedright {gammas}\n\n\\endgroup")
         lines += [_latex_legend(field, style) for field in fields.values()]
-    if max(_width(line) for part in parts for line in _array(part)) > PAGE:
+    if _is_wide(parts):
         lines += [_latex_listing(part, part.title if len(parts) > 1 else "") for part in parts]
     else:
         arrays = "\n\\qquad\n".join(map(_latex_array, parts))
         lines.append(f"\\[\n{arrays}\n\\]")
-    fields = named_fields(entry for part in parts for row in (*part.A, *(w for _, w in part.weights)) for entry in row)
-    lines += [_latex_legend(field, parts[0].style) for field in fields.values()]
+    lines += [_latex_legend(field, parts[0].style) for field in named_fields(_coefficients(parts)).values()]
     return "\n".join(lines)
 
 
@@ -218,15 +211,19 @@ def _latex_array(part: _Part) -> str:
 
 def _latex_listing(part: _Part, title: str) -> str:
     """Row by row, in a paragraph that breaks between two coefficients."""
+    body = "\n\n".join("\n\\quad ".join(f"${entry}$" for entry in entries) for entries in _latex_rows(part))
+    return f"\\par\\begingroup\\raggedright {title}\n\n{body}\n\n\\endgroup\\medskip"
+
+
+def _latex_rows(part: _Part) -> list[list[str]]:
+    """The coefficients of every row, then those of the weights."""
     write = Latex(part.style)
     rows = [
         [f"c_{{{i}}}={write(part.c[i - 1])}", *_latex_entries(r"\bar a" if part.is_nystrom else "a", row, write, i)]
         for i, row in enumerate(part.A, 1)
     ]
     letters = {"ŷ₁": r"\hat b", "y₁": r"\bar b" if part.is_nystrom else "b"}
-    rows += [_latex_entries(letters.get(label, "b"), weights, write) for label, weights in part.weights]
-    body = "\n\n".join("\n\\quad ".join(f"${entry}$" for entry in entries) for entries in rows)
-    return f"\\par\\begingroup\\raggedright {title}\n\n{body}\n\n\\endgroup\\medskip"
+    return rows + [_latex_entries(letters.get(label, "b"), weights, write) for label, weights in part.weights]
 
 
 def _latex_entries(letter: str, row: Sequence[Any], write: Latex, *index: int) -> list[str]:
@@ -235,6 +232,11 @@ def _latex_entries(letter: str, row: Sequence[Any], write: Latex, *index: int) -
 
 
 def _latex_legend(field: Any, style: Style) -> str:
+    return rf"\[{_latex_root(field, style)}\]"
+
+
+def _latex_root(field: Any, style: Style) -> str:
+    """What the generator is: its first digits, and the equation of which it is a root."""
     terms = Latex(Style())
     modulus = "".join(
         f"{'' if not k or str(terms(x)).startswith('-') else '+'}{terms(x) if not k or abs(x) != 1 else terms(x)[:-1]}"
@@ -243,13 +245,65 @@ def _latex_legend(field: Any, style: Style) -> str:
         if x != 0
     )
     digits = Latex(Style(12))(field.generator())
-    return rf"\[{latex_label(field, style.names)}={digits}\ldots,\quad {modulus}=0\]"
+    return rf"{latex_label(field, style.names)}={digits}\ldots,\quad {modulus}=0"
 
 
-def _latex_name(name: str) -> str:
-    from verification.report.formats.latex import escape
+# --- notebooks --------------------------------------------------------------------------------------------------
 
-    return escape(name)
+
+def mathematics(method: Method) -> str:
+    """Formulas between dollar signs, a paragraph each: what MathJax sets, and LaTeX, too."""
+    parts = _parts(method, None)
+    blocks = []
+    if isinstance(method, Composition):
+        fields = named_fields(method.gammas)
+        style = Style(None, {field.label: name for name, field in fields.items()}, method.digits is not None)
+        blocks.append([f"\\gamma_{{{k}}}={Latex(style)(gamma)}" for k, gamma in enumerate(method.gammas, 1)])
+        blocks += [[_latex_root(field, style)] for field in fields.values()]
+    if _is_wide(parts):
+        blocks += [row for part in parts for row in _latex_rows(part)]
+    else:
+        blocks.append(["\n\\qquad\n".join(map(_latex_array, parts))])
+    blocks += [[_latex_root(field, parts[0].style)] for field in named_fields(_coefficients(parts)).values()]
+    return "\n\n".join("$$\n" + ",\\quad ".join(block) + "\n$$" for block in blocks if block)
+
+
+def html(method: Method) -> str:
+    """The name with its source, the arrays as tables with their rules, what is said below them; all escaped."""
+    parts = _parts(method, None)
+    source = f", {method.source}" if method.source is not None else ""
+    above = [line for line in _composition_lines(method, None) if line]
+    if _is_wide(parts):
+        blocks = [f"<pre>{escape(_drawn(part, part.title if len(parts) > 1 else ''))}</pre>" for part in parts]
+    else:
+        blocks = [_html_array(part, part.title if len(parts) > 1 else "") for part in parts]
+    below = dict.fromkeys(note for part in parts for note in part.remarks)
+    lines = [paragraph(source, strong=str(method.name)), *map(paragraph, above), *blocks, *map(paragraph, below)]
+    return f"<div>{''.join(lines)}</div>"
+
+
+def _html_array(part: _Part, title: str) -> str:
+    write = Plain(part.style)
+    feet = [(label, weights, range(part.stages)) for label, weights in part.weights]
+    body = [(write(c), row, part.shown(i)) for i, (c, row) in enumerate(zip(part.c, part.A, strict=True))]
+    lines = []
+    for number, (left, row, shown) in enumerate((*body, *feet)):
+        rule = "border-top:1px solid;" if number == part.stages else ""
+        cells = [(left, f"{rule}border-right:1px solid;")]
+        cells += [(write(entry) if j in shown else "", rule) for j, entry in enumerate(row)]
+        lines.append("".join(f'<td style="{style}text-align:right">{escape(text)}</td>' for text, style in cells))
+    caption = f"<caption>{escape(harmless(title))}</caption>" if title else ""
+    rows = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f'<table style="border-collapse:collapse;display:inline-table;margin-right:2em">{caption}{rows}</table>'
+
+
+def _is_wide(parts: Sequence[_Part]) -> bool:
+    """Whether an array is listed row by row."""
+    return max(_width(line) for part in parts for line in _array(part)) > PAGE
+
+
+def _coefficients(parts: Sequence[_Part]) -> list[Any]:
+    return [entry for part in parts for row in (*part.A, *(weights for _, weights in part.weights)) for entry in row]
 
 
 # --- for programs -----------------------------------------------------------------------------------------------
