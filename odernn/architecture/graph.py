@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
+from odernn import notebook
 from odernn.architecture.potentials import (
     STOP,
     Arcs,
@@ -159,6 +160,9 @@ class RNNGraph:
 
     def __repr__(self) -> str:
         return f'RNNGraph("{self.name}", period {self.period}, {len(self.nodes)} nodes, {len(self.edges)} edges)'
+
+    def _repr_html_(self) -> str:
+        return notebook.html("graphs", self)
 
     @property
     def hidden(self) -> tuple[str, ...]:

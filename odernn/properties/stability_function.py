@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Rational
 from typing import Any
 
-from flint import fmpq
+from flint import acb, arb, fmpq, fmpz
 
+from odernn.exact.algebraic import Algebraic, nearest_float
 from odernn.exact.linear_algebra import Rows, characteristic_polynomial, entrywise, is_rational, outer
 from odernn.exact.polynomials import (
     Polynomial,
@@ -44,13 +46,60 @@ def stability_function(method: Method) -> StabilityFunction:
 
 @dataclass(frozen=True)
 class StabilityFunction:
-    """R = numerator/denominator in lowest terms, coefficients from the constant term up, denominator(0) = 1."""
+    """R = numerator/denominator in lowest terms, coefficients from the constant term up, denominator(0) = 1.
+
+    ``R(z)`` is exact at exact numbers, and in double precision at floats, complex numbers and arrays of them:
+
+        >>> from odernn import Q, stability_function, tableaus
+        >>> R = stability_function(tableaus.get("implicit midpoint"))
+        >>> R(Q(1, 2)), R(0.5), R(1j)
+        (5/3, 1.6666666666666667, (0.6000000000000001+0.8j))
+    """
 
     numerator: Polynomial
     denominator: Polynomial
 
     def __call__(self, z: Any) -> Any:
-        return evaluate(self.numerator, z) / evaluate(self.denominator, z)
+        """R(z), of the kind of z.
+
+        z   an int, a Fraction, ``Q(p, q)`` or an ``Algebraic`` gives an exact number, a ball of flint a ball. A float
+            or a complex number gives one; an array of any shape, or a list, an array of float64 or complex128.
+
+        Poles: ZeroDivisionError at an exact number; inf, without a warning, in floats, at ±∞ if R is unbounded there,
+        and where the value exceeds the largest double. The rounding error in floats is that of Horner's rule in z or
+        1/z, whichever is smaller: about 2 deg P · 2⁻⁵³ Σ |p_k| |z|ᵏ of P, and likewise of Q. TypeError for what is
+        no number.
+        """
+        if isinstance(z, Rational):
+            z = fmpq(int(z.numerator), int(z.denominator))
+        if not isinstance(z, fmpq | fmpz | Algebraic | arb | acb):
+            return self._in_floats(z)
+        bottom = evaluate(self.denominator, z)
+        if not isinstance(z, arb | acb) and bottom == 0:
+            raise ZeroDivisionError(f"R(z) = {self} has a pole at z = {z}.")
+        return evaluate(self.numerator, z) / bottom
+
+    def _in_floats(self, z: Any) -> Any:
+        import numpy as np  # the exact properties do without it
+
+        given = np.asarray(z)
+        if given.dtype == object and given.ndim > 0:
+            return np.frompyfunc(self, 1, 1)(given)
+        if given.dtype.kind not in "biufc":
+            raise TypeError(f"R(z) is asked at {z!r} of type {type(z).__name__}, which is no number. Give numbers.")
+        points = given.astype(np.complex128 if given.dtype.kind == "c" else np.float64)
+        p, q = ([nearest_float(x) for x in side] for side in (self.numerator, self.denominator))
+        growth = len(p) - len(q)
+        with np.errstate(all="ignore"):
+            is_small = np.abs(points) <= 1
+            near = np.where(is_small, points, 0)
+            far = np.where(is_small | np.isinf(points), 0, 1 / points)  # R(z) = z^(deg P − deg Q) P̃(1/z)/Q̃(1/z)
+            inside = np.polyval(p[::-1], near) / np.polyval(q[::-1], near)
+            scale = points**growth if growth > 0 else far**-growth
+            outside = scale * (np.polyval(p, far) / np.polyval(q, far))
+        values = np.where(is_small, inside, outside)
+        values = np.where(np.isnan(values) & ~np.isnan(points), np.inf, values)[()]
+        return values if given.ndim or isinstance(z, np.ndarray | np.generic) else values.item()
 
     @property
     def at_infinity(self) -> Any:

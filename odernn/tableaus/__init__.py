@@ -22,7 +22,7 @@ import difflib
 import functools
 import importlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 Tableau: TypeAlias = ButcherTableau | PartitionedTableau | Composition
 """An entry. What decides a property takes any of them, a composition as its equivalent tableau."""
+
+SUGGESTIONS = 3
+"""Names that the error about an unknown one has at most."""
 
 
 @functools.cache
@@ -112,8 +115,8 @@ def _holder_of(name: str) -> str | None:
 def get(name: str, extra: Folders = ()) -> Tableau | PolynomialTableau | PolynomialPair:
     """The entry of that name, a member of a family ("gauss 7"), or a method of the extra folders; case does not matter.
 
-    Raises KeyError with the nearest name; ValueError if the family has no member with so few stages; FolderError for a
-    folder or a file that is not what it must be.
+    Raises KeyError with the nearest names, in one line; ValueError if the family has no member with so few stages;
+    FolderError for a folder or a file that is not what it must be.
     """
     folders = tuple(extra)
     mine = _own(folders).get(name.casefold())
@@ -127,9 +130,17 @@ def get(name: str, extra: Folders = ()) -> Tableau | PolynomialTableau | Polynom
     member = families.named(name)
     if member is not None:
         return member
-    near = difflib.get_close_matches(name.casefold(), names(folders), n=1)
-    advice = f'Did you mean "{near[0]}"?' if near else f"The catalogue has: {', '.join(names(folders))}."
-    raise KeyError(f'No tableau is called "{name}". {advice}')
+    known = names(folders)
+    raise KeyError(
+        f'No tableau is called "{name}". {_guess(name.casefold(), known)}tableaus.names() has the {len(known)} '
+        "entries, `odernn tableau --list` the families, too."
+    )
+
+
+def _guess(name: str, known: Sequence[str]) -> str:
+    """The nearest of the known names, "" if none is near."""
+    near = [f'"{each}"' for each in difflib.get_close_matches(name, known, n=SUGGESTIONS)]
+    return f"Did you mean {' or '.join(near)}? " if near else ""
 
 
 def __getattr__(constant: str) -> Tableau:
@@ -137,7 +148,10 @@ def __getattr__(constant: str) -> Tableau:
         for stem, text in _sources().items():
             if re.search(rf"^{re.escape(constant)}\b", text, re.MULTILINE) and constant in _constants(stem):
                 return _constants(stem)[constant]
-    raise AttributeError(f"The catalogue has no constant {constant}. It has: {', '.join(_all_constants())}.")
+    known = _all_constants()
+    raise AttributeError(
+        f"The catalogue has no constant {constant}. {_guess(constant, known)}dir(tableaus) has all {len(known)}."
+    )
 
 
 def _all_constants() -> list[str]:

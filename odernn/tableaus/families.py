@@ -20,6 +20,7 @@ from typing import Any
 import flint
 from flint import arb, fmpq, fmpq_mat, fmpq_poly
 
+from odernn import notebook
 from odernn.exact import coefficients
 from odernn.exact.algebraic import Scalar, quadratic_root, real_roots
 from odernn.exact.linear_algebra import Rows, Vector
@@ -105,6 +106,12 @@ class PolynomialTableau:
     def __repr__(self) -> str:
         return f'PolynomialTableau("{self.name}", {self.stages} stages, {self.source})'
 
+    def _repr_html_(self) -> str:
+        return notebook.html("arrays", self)
+
+    def _repr_latex_(self) -> str:
+        return notebook.mathematics("arrays", self)
+
 
 @dataclass(frozen=True, eq=False)
 class PolynomialPair:
@@ -144,6 +151,12 @@ class PolynomialPair:
 
     def __repr__(self) -> str:
         return f'PolynomialPair("{self.name}", {self.stages} stages, {self.source})'
+
+    def _repr_html_(self) -> str:
+        return notebook.html("arrays", self)
+
+    def _repr_latex_(self) -> str:
+        return notebook.mathematics("arrays", self)
 
 
 # The abscissae. Hairer, Wanner 1996, Section IV.5, the formulas between (5.1) and (5.4).

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from odernn import notebook
 from odernn.exact import coefficients
 from odernn.exact.algebraic import nearest_float
 from odernn.exact.coefficients import Matrix, Row, in_one_field, row, total
@@ -118,6 +119,12 @@ class NystromTableau:
     def __repr__(self) -> str:
         where = "" if self.source is None else f", {self.source}"
         return f'NystromTableau("{self.name}", {self.stages} stages{where})'
+
+    def _repr_html_(self) -> str:
+        return notebook.html("arrays", self)
+
+    def _repr_latex_(self) -> str:
+        return notebook.mathematics("arrays", self)
 
 
 def _check_shapes(place: str, s: int, rows: list[list[Any]], vectors: list[list[Any]]) -> None:

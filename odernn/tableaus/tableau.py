@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from flint import fmpq
 
+from odernn import notebook
 from odernn.exact import coefficients
 from odernn.exact.algebraic import sign
 from odernn.exact.coefficients import Entry, Matrix, Row, in_one_field, row, subscript, total
@@ -229,6 +230,12 @@ class ButcherTableau:
     def __repr__(self) -> str:
         return f'ButcherTableau("{self.name}", {self.stages} stages{_after(self.source)})'
 
+    def _repr_html_(self) -> str:
+        return notebook.html("arrays", self)
+
+    def _repr_latex_(self) -> str:
+        return notebook.mathematics("arrays", self)
+
 
 @dataclass(frozen=True)
 class PartitionedTableau:
@@ -320,6 +327,12 @@ class PartitionedTableau:
 
     def __repr__(self) -> str:
         return f'PartitionedTableau("{self.name}", {self.stages} stages{_after(self.source)})'
+
+    def _repr_html_(self) -> str:
+        return notebook.html("arrays", self)
+
+    def _repr_latex_(self) -> str:
+        return notebook.mathematics("arrays", self)
 
 
 Tableau: TypeAlias = ButcherTableau | PartitionedTableau
@@ -450,6 +463,12 @@ class Composition:
 
     def __repr__(self) -> str:
         return f'Composition("{self.name}", {len(self.gammas)} × {self.base.name}{_after(self.source)})'
+
+    def _repr_html_(self) -> str:
+        return notebook.html("arrays", self)
+
+    def _repr_latex_(self) -> str:
+        return notebook.mathematics("arrays", self)
 
 
 def _within(difference: Any, slack: Any) -> bool:

@@ -20,7 +20,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 ROOTS = ("odernn", "verification", "cuda/odernn_kernels")
 
 OBJECTS = (
-    ("certificate", "published", "folders"),  # evidence; what the papers print; things of one's own
+    ("certificate", "published", "folders", "notebook"),  # evidence; what the papers print; things of one's own; views
     ("exact",),
     ("tableaus",),
     ("properties", "fields"),
@@ -29,6 +29,7 @@ OBJECTS = (
     ("cells",),
     ("bounds",),
     ("architecture",),
+    ("written",),
 )
 """The folders of odernn, lowest floor first. What stands on one floor does not know of each other."""
 

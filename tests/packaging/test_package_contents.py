@@ -25,6 +25,7 @@ FOLDERS = (
     "architecture",
     "architecture.network",
     "architecture.probe",
+    "written",
 )
 
 

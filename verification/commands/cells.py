@@ -19,7 +19,9 @@ OF_THE_LIST = ("format", "columns", "width")
 
 def command(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A cell, as in: unicornn. None: the list.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A cell or its class, as in: unicornn. None: the list.")
+    ] = None,
     steps: Annotated[
         int | None, typer.Option("--steps", metavar="N", help="With NAME: arguments for sequences of so many steps.")
     ] = None,
@@ -64,9 +66,10 @@ def listed(folders: Sequence[Path], *, format: str, columns: str | None, width: 
 
 def show(name: str, folders: Sequence[Path], *, steps: int | None, memory: float | None, hidden: int | None) -> int:
     """The docstring of a cell, and under it what the list has of it."""
+    from odernn import cells
     from verification.report.rows import cells as rows
 
-    known = rows.facts(name, _cell(name, folders))
+    known = rows.facts(cells.name_of(name, folders), _cell(name, folders))
     lines = [f"{known.name}: {known.class_name}", "", *map(harmless, known.text.split("\n")), ""]
     if known.holds:
         lines.append(f"holds       {known.holds}")

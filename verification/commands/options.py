@@ -44,6 +44,14 @@ WidthOption: TypeAlias = Annotated[
         help="Characters of a line of a text table.  [default: those of the terminal, else 80]",
     ),
 ]
+ColorOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--color",
+        metavar="WHEN",
+        help="Refuted red, proved green, headings bold: auto (on a terminal, unless NO_COLOR is set), always or never.",
+    ),
+]
 PaperOption: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,7 +93,9 @@ class Wanted:
 
     @classmethod
     def parse(cls, paper: str | None, only: str | None) -> Wanted:
-        """UsageError for a word that is no verdict."""
+        """UsageError for a word that is no paper or no verdict."""
+        if paper is not None:
+            one_of("paper", paper, (*PAPERS, OTHERS))
         verdicts = {slug(name): name for name in (*verdict.PRECEDENCE, verdict.THEOREM_TESTED)}
         asked = tuple(filter(None, map(str.strip, (only or "").split(","))))
         if only is not None and not asked:
@@ -108,12 +110,21 @@ class Wanted:
         kept = list(run)
         if self.paper:
             papers = papers_of(run, registry)
-            paper = one_of("paper", self.paper, dict.fromkeys(papers.values()), "paper in this run")
-            kept = [judgement for judgement in kept if papers[judgement.claim] == paper]
+            self.check(papers.values())
+            kept = [judgement for judgement in kept if papers[judgement.claim] == self.paper]
         of_paper = len(kept)
         if self.only:
             kept = [judgement for judgement in kept if judgement.shown in self.only]
         return kept, self.left_out("cell", len(run) - of_paper, of_paper - len(kept))
+
+    def check(self, tried: Iterable[str]) -> None:
+        """UsageError if the paper that is asked for is none of those of which the run tried claims."""
+        there = list(dict.fromkeys(tried))
+        if self.paper and self.paper not in there:
+            raise UsageError(
+                f'--paper {self.paper}: this run tried no claim of "{self.paper}", only of {", ".join(there)}. Choose '
+                "one of these, or try others first: `odernn verify` tries all."
+            )
 
     def left_out(self, noun: str, elsewhere: int, otherwise: int) -> str:
         """What a filter has taken away: so many of other papers, so many with another verdict."""
@@ -130,6 +141,22 @@ def one_of(option: str, value: str, known: Collection[str], noun: str = "") -> s
         hint = f'Did you mean "{near[0]}"?' if near else f"Choose from: {', '.join(known)}."
         raise UsageError(f"--{option} {value}: there is no such {noun or option}. {hint}")
     return value
+
+
+def check_colour(choice: str, format: str | None) -> None:
+    """UsageError for a word that is no choice, or for colour that is asked for where a program reads."""
+    one_of("color", choice, terminal.COLOURS, "choice")
+    if choice == terminal.ALWAYS and format not in (None, "text"):
+        raise UsageError(f"--color: is of text for a terminal, not of {format}. Leave it out.")
+
+
+def coloured(table: str, choice: str, format: str = "text") -> str:
+    """A table in text as the terminal shows it; in another format as it is."""
+    if format != "text" or not terminal.is_coloured(choice):
+        return table
+    from verification.commands import colour  # with rich, which a pipe does without
+
+    return colour.table(table)
 
 
 def papers_of(run: Sequence[Judgement], registry: Registry) -> dict[str, str]:

@@ -11,6 +11,7 @@ from verification.commands.options import (
     STORE,
     Action,
     ClaimOption,
+    ColorOption,
     ColumnsOption,
     FormatOption,
     FullOption,
@@ -22,8 +23,8 @@ from verification.commands.options import (
     WidthOption,
     refuse,
 )
-from verification.commands.results import Wanted, chosen, latest, rendered
-from verification.commands.terminal import DONE, UsageError, note, out
+from verification.commands.results import Wanted, check_colour, chosen, coloured, latest, rendered
+from verification.commands.terminal import AUTO, DONE, UsageError, note, out
 from verification.registry import Registry
 from verification.report.formats import renderer
 from verification.report.rows import claims as rows
@@ -40,6 +41,7 @@ def command(
     only: OnlyOption = None,
     columns: ColumnsOption = None,
     width: WidthOption = None,
+    color: ColorOption = AUTO,
     task: Annotated[
         str | None, typer.Option(metavar="NAME", help="Instead: what `odernn train` reached on this task.")
     ] = None,
@@ -75,14 +77,25 @@ def command(
             tasks_dirs=tuple(tasks_dirs or ()),
             columns=columns,
             width=width,
+            color=color,
         )
 
+    check_colour(color, format)
     if task is not None or runs or by_epoch or tasks_dirs:
         return Action(of_runs)
     wanted = Wanted.parse(paper, only)
     asked = tuple(claim or ())
     return Action(
-        lambda: run(store=store, format=format, full=full, claims=asked, wanted=wanted, columns=columns, width=width)
+        lambda: run(
+            store=store,
+            format=format,
+            full=full,
+            claims=asked,
+            wanted=wanted,
+            columns=columns,
+            width=width,
+            color=color,
+        )
     )
 
 
@@ -95,6 +108,7 @@ def run(
     wanted: Wanted,
     columns: str | None,
     width: int | None,
+    color: str = AUTO,
 ) -> int:
     renderer(format)
     with Store(store, writable=False) as opened:
@@ -111,5 +125,6 @@ def run(
         if left_out:
             note(f"odernn: left out: {left_out}")
     table = rows.table(shown, facts, full=full, among=results.judgements)
-    out(rendered(table, format, columns=columns, width=width))
+    text = rendered(table, format, columns=columns, width=width)
+    out(coloured(text, color, format))
     return DONE

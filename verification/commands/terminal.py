@@ -21,6 +21,9 @@ TERMINATED = 143
 
 SECONDS_TO_FIRST_LINE = 10.0
 
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
+COLOURS = (AUTO, ALWAYS, NEVER)
+
 
 class UsageError(Exception):
     """What the user asked for cannot be done: one line that says what, why and what to do."""
@@ -57,6 +60,14 @@ def out(text: str) -> None:
 def width() -> int:
     """Of the terminal, in characters; 80 where stdout is none and COLUMNS does not say otherwise."""
     return shutil.get_terminal_size((80, 24)).columns
+
+
+def is_coloured(choice: str) -> bool:
+    """Whether to colour; "auto": if stdout is a terminal that shows it, and NO_COLOR is not set (no-color.org)."""
+    if choice != AUTO:
+        return choice == ALWAYS
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def note(text: str) -> None:

@@ -101,12 +101,15 @@ def show(task: str | None, tasks_dirs: Sequence[Path] = ()) -> int:
 
 def run(options: TrainOptions) -> int:
     """Train, and print what the test split says."""
+    from odernn import cells
     from verification.monitors.monitor import watching
     from verification.training import SettingError, loop, network
     from verification.training import configuration as files
     from verification.training.folder import RESULT
     from verification.training.processes import is_first
 
+    if options.cell is not None:
+        options = replace(options, cell=cells.name_of(options.cell, options.cells_dirs))
     plan = files.read(_configuration(options, files.names()), options.row)
     plan = plan.found_in(cells=options.cells_dirs, tasks=options.tasks_dirs)
     task = plan.task.name

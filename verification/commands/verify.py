@@ -18,6 +18,7 @@ from verification.commands.options import (
     Action,
     CellsOption,
     ClaimsOption,
+    ColorOption,
     DataOption,
     OnlyOption,
     PaperOption,
@@ -27,6 +28,8 @@ from verification.commands.options import (
 from verification.commands.results import (
     JudgedRun,
     Wanted,
+    check_colour,
+    coloured,
     latest,
     one_of,
     papers_of,
@@ -35,11 +38,13 @@ from verification.commands.results import (
     write_witnesses,
 )
 from verification.commands.terminal import (
+    AUTO,
     DIFFERENCE,
     DONE,
     UsageError,
     cores,
     harmless,
+    is_coloured,
     note,
     out,
     progress,
@@ -107,6 +112,7 @@ OF_CLAIMS = (
     "quiet",
     "paper",
     "only",
+    "color",
     "expect",
 )
 OF_CHECKPOINTS = ("config", "row", "root", "settings", "sequences", "cells_dirs", "tasks_dirs")
@@ -134,6 +140,7 @@ def command(
     quiet: QuietOption = False,
     paper: PaperOption = None,
     only: OnlyOption = None,
+    color: ColorOption = AUTO,
     json: JsonOption = False,
     expect: ExpectOption = None,
     witnesses: WitnessesOption = None,
@@ -185,6 +192,7 @@ def command(
         )
         return Action(lambda: checkpoint_command.run(chosen))
     refuse(context, OF_CHECKPOINTS, "describes a trained network. Give --checkpoint, too")
+    check_colour(color, "json" if json else format)
     options = Options(
         claims=tuple(claims or ()),
         budget=budget,
@@ -201,6 +209,7 @@ def command(
         full=full,
         quiet=quiet,
         wanted=Wanted.parse(paper, only),
+        color=color,
         json=json,
         expect=expect,
         witnesses=witnesses,
@@ -232,6 +241,7 @@ class Options:
     shard: str | None = None
     quiet: bool = False
     wanted: Wanted = field(default_factory=Wanted)
+    color: str = AUTO
 
 
 def run(options: Options) -> int:
@@ -399,15 +409,18 @@ def _print_screen(results: JudgedRun, folder: Path, store: Path, options: Option
     wanted, run = options.wanted, results.judgements
     papers = papers_of(run, registry)
     claims = screen.tried(run, papers)
-    if wanted.paper:
-        one_of("paper", wanted.paper, dict.fromkeys(papers.values()), "paper in this run")
+    wanted.check(papers.values())
     of_paper = [claim for claim in claims if wanted.paper in ("", claim.paper)]
     shown = [claim for claim in of_paper if not wanted.only or claim.shown in wanted.only]
     left_out = wanted.left_out("claim", len(claims) - len(of_paper), len(of_paper) - len(shown))
     facts, where = results.facts, (str(store), str(folder))
     page = screen.Screen(run, shown, facts, *where, width=width(), only=wanted.only, left_out=left_out)
-    lines = [page.last()] if options.quiet else page.lines()
-    out("\n".join(map(harmless, lines)) + "\n")
+    lines = list(map(harmless, [page.last()] if options.quiet else page.lines()))
+    if not options.quiet and is_coloured(options.color):
+        from verification.commands import colour  # with rich, which a pipe does without
+
+        lines = colour.screen(lines)
+    out("\n".join(lines) + "\n")
 
 
 def _print_table(results: JudgedRun, folder: Path, options: Options, registry: Registry) -> None:
@@ -428,7 +441,7 @@ def _print_table(results: JudgedRun, folder: Path, options: Options, registry: R
         lines.append(rows.LABEL.format("left out") + left_out)
     table = rendered(rows.table(shown, facts, full=options.full, among=run), options.format or "text")
     if options.format in (None, "text"):
-        out("\n".join([*lines, "", table]))
+        out("\n".join([*lines, "", coloured(table, options.color)]))
     else:
         note("\n".join(lines))
         out(table)

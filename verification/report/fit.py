@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -34,9 +35,17 @@ def chosen(table: Table, names: Sequence[str]) -> Table:
         found = exact or (list(begun) if wanted else [])
         if len(found) != 1:
             there = ", ".join(f'"{column.name}"' for column in table.columns)
-            raise ValueError(f'"{name}" names {"several columns" if found else "no column"}. There are: {there}.')
+            hint = "" if found else _nearest(wanted, table.columns, words)
+            raise ValueError(f'"{name}" names {"several columns" if found else "no column"}. {hint}There are: {there}.')
         places += found
     return _with_columns(table, places)
+
+
+def _nearest(wanted: str, columns: Sequence[Column], words: Sequence[Sequence[str]]) -> str:
+    """A question after the column that has the word nearest to the one that is wanted, "" if none is near."""
+    columns_of = {word: column.name for column, parts in zip(columns, words, strict=True) for word in parts}
+    near = difflib.get_close_matches(wanted, columns_of, n=1)
+    return f'Did you mean "{columns_of[near[0]]}"? ' if near else ""
 
 
 def _plain(name: str) -> str:

@@ -1,7 +1,8 @@
 """What is trained, how, on what: one TOML file, or the same tables as a mapping.
 
     [task]       name, standardise; every other key is an option of the task's ``load``
-    [network]    cell, hidden_size, num_layers, readout_dropout, readout_init; other keys are arguments of the cell
+    [network]    cell, hidden_size, num_layers, readout_dropout, readout_init; other keys are arguments of the cell.
+                 cell = "CoRNN", the class, is the same as "cornn": the name is kept, and is what the digest is of
     [optimizer]  name (adam, adamw, rmsprop, sgd, multiplicative_cayley), lr; other keys are arguments of that optimizer
     [[optimizer.groups]]   parameters = ["*.V", …] patterns of names, and what these get instead: lr, weight_decay, …,
                  or with a name another optimizer, of which the options of [optimizer] are not
@@ -27,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from odernn.cells import name_of as cell_name
 from verification.training import SettingError, TrainingError
 from verification.training.optimizer_classes import OPTIMIZERS, arguments
 from verification.training.places import ROWS, KeyPlace, Places
@@ -202,10 +204,12 @@ class Configuration:
         return dataclasses.replace(changed, published=self.published, places=self.places)
 
     def found_in(self, *, cells: Iterable[Path] = (), tasks: Iterable[Path] = ()) -> Configuration:
-        """The same, but its cell and its task may be those of files in these folders, too."""
+        """The same, but its cell and its task may be those of files in these folders, too. FolderError for others."""
+        folders = tuple(cells)
+        cell = cell_name(self.network.cell, folders)
         return dataclasses.replace(
             self,
-            network=dataclasses.replace(self.network, folders=tuple(cells)),
+            network=dataclasses.replace(self.network, cell=cell, folders=folders),
             task=dataclasses.replace(self.task, folders=tuple(tasks)),
         )
 
@@ -294,7 +298,7 @@ def from_mapping(tables: Mapping[str, Any], *, where: Places | None = None) -> C
             options=task,
         ),
         network=Network(
-            cell=_taken(network, "network", "cell", _text, place),
+            cell=cell_name(_taken(network, "network", "cell", _text, place)),
             hidden_size=_taken(network, "network", "hidden_size", _count, place),
             num_layers=_taken(network, "network", "num_layers", _count, place, default=1),
             readout_dropout=float(_taken(network, "network", "readout_dropout", _probability, place, default=0.0)),

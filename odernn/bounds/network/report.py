@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from tabulate import tabulate
 
+from odernn import notebook
+
 HEADERS = [
     "layer",
     "h",
@@ -31,6 +33,9 @@ class LogBound:
 
     value: float
     theorem: str
+
+    def _repr_html_(self) -> str:
+        return notebook.html("bounds", self)
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,9 @@ class LayerBounds:
     upper_rate: float
     step_sizes: tuple[float, float]
 
+    def _repr_html_(self) -> str:
+        return notebook.html("bounds", self)
+
 
 @dataclass(frozen=True)
 class NetworkBounds:
@@ -86,6 +94,9 @@ class NetworkBounds:
 
     def __str__(self) -> str:
         return _table(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.html("bounds", self)
 
 
 def _table(report: NetworkBounds) -> str:

@@ -23,7 +23,7 @@ from odernn.properties.absolute_monotonicity import (
 from odernn.tableaus import families
 from odernn.tableaus.methods import resolve
 from odernn.tableaus.tableau import ButcherTableau, Q
-from verification.report.rows.formulas import typeset
+from odernn.written.formulas import typeset
 
 SINGLE = [name for name in tableaus.names() if isinstance(resolve(tableaus.get(name)), ButcherTableau)]
 

@@ -298,6 +298,27 @@ def test_get_finds_by_name_and_suggests_the_nearest():
         _ = tableaus.RK5
 
 
+@pytest.mark.parametrize(
+    ("name", "suggested"),
+    [("nonsense", ()), ("heun", ("heun 3", "heun 2")), ("radua iia 3", ("radau iia 3",)), ("", ())],
+)
+def test_an_unknown_name_is_one_short_line_that_says_how_to_list_all(name, suggested):
+    with pytest.raises(KeyError) as caught:
+        tableaus.get(name)
+    said = caught.value.args[0]
+    assert len(said) < 240 and "\n" not in said and all(f'"{each}"' in said for each in suggested)
+    assert ("Did you mean" in said) == bool(suggested)
+    assert f"tableaus.names() has the {len(tableaus.names())} entries" in said and "odernn tableau --list" in said
+
+
+def test_an_unknown_constant_is_one_short_line():
+    with pytest.raises(AttributeError) as caught:
+        _ = tableaus.GAUS_2
+    assert '"GAUSS_2"' in str(caught.value) and len(str(caught.value)) < 160
+    with pytest.raises(AttributeError, match=r"no constant ZZZ\. dir\(tableaus\) has all \d+\.$"):
+        _ = tableaus.ZZZ
+
+
 def test_subscripts_are_separated_only_where_needed():
     assert subscript(2, 1) == "₂₁" and subscript(1, 12) == "₁,₁₂"
 

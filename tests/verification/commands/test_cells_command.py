@@ -58,6 +58,15 @@ def test_a_cell_in_full_has_its_docstring_and_its_suggestion(name: str, capsys: 
     assert all(f"{key}=" in said for key in (cells.suggest(name, 64, hidden_size=8) if steps else {}))
 
 
+@pytest.mark.parametrize("name", ["lipschitz", "arnn_1_2", "unicornn"])
+def test_the_class_shows_the_same_cell(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for spelling in (name, cells.get(name).__name__, cells.get(name).__name__.upper()):
+        assert main(["cells", spelling, "--steps", "64"]) == DONE
+        shown.append(capsys.readouterr().out)
+    assert len(set(shown)) == 1 and shown[0].startswith(f"{name}: {cells.get(name).__name__}\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

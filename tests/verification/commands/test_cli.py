@@ -484,6 +484,11 @@ def test_a_run_ends_in_one_screen_and_quietly_in_its_last_line(
     assert f"recompute   {script}" in lines and Path(script.split()[3]).is_file()
     assert "odernn table" in screen.out and "odernn ledger" in screen.out
 
+    assert main([*tiny, "--color", "always"]) == DONE
+    coloured = capsys.readouterr().out
+    assert "31mrefuted\x1b" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == screen.out and "\x1b" not in screen.out
+
     assert main([*tiny, "--quiet"]) == DONE
     assert capsys.readouterr() == (f"{lines[-1]}\n", "")
     assert main([*tiny, "--full"]) == DONE
@@ -508,7 +513,9 @@ def test_what_is_printed_can_be_chosen_by_paper_and_verdict(
         (["--only", "refutd"], 'Did you mean "refuted"?'),
         (["--only", "xyz"], "Choose from: refuted, error, suspect"),
         (["--only", ","], "names no verdict"),
-        (["--paper", "unicornn"], "there is no such paper in this run. Choose from: others."),
+        (["--paper", "scornn"], '--paper scornn: this run tried no claim of "scornn", only of others. Choose one'),
+        (["--paper", "scorn"], '--paper scorn: there is no such paper. Did you mean "scornn"?'),
+        (["--paper", "xyz"], "there is no such paper. Choose from: unicornn, scornn, odernn, complexity, library, "),
         (["--quiet", "--full"], "--full: prints more than --quiet leaves"),
     ):
         assert main([*tiny, *wrong]) == USAGE
@@ -528,6 +535,8 @@ def test_a_table_has_the_columns_the_width_and_the_rows_that_are_asked_for(capsy
     assert captured.err == "odernn: left out: 1 cell of other papers (--paper unicornn)\n"
     for wrong, said in (
         (["--columns", "nothing"], '--columns: "nothing" names no column. There are: "claim", '),
+        (["--columns", "claim,verdct"], '--columns: "verdct" names no column. Did you mean "verdict"? There are: '),
+        (["--paper", "scornn"], 'this run tried no claim of "scornn", only of unicornn'),
         (["--columns", "claim", "--format", "csv"], "--columns: a csv table has every column"),
         (["--width", "100", "--format", "latex"], "--width: is of a table in text"),
         (["--width", "3"], "'--width'"),

@@ -74,8 +74,11 @@ def test_columns_are_chosen_by_the_beginning_of_a_word_in_the_order_asked_for() 
     table = fit.chosen(TABLE, ["verdict", "domain", "exact"])
     assert [column.name for column in table.columns] == ["verdict", "network · domain", "exact (thm-S)"]
     assert table.rows[0] == ("proved (for all weights)", "psMNIST-128, layer 1 · printed", "130")
-    with pytest.raises(ValueError, match=r'"erdict" names no column\. There are: "claim", "network · domain", "bound"'):
-        fit.chosen(TABLE, ["erdict"])
+    with pytest.raises(ValueError, match=r'"xyz" names no column\. There are: "claim", "network · domain", "bound"'):
+        fit.chosen(TABLE, ["xyz"])
+    for wrong, meant in (("verdct", "verdict"), ("netwrok", "network · domain"), ("EXCAT", "exact (thm-S)")):
+        with pytest.raises(ValueError, match=re.escape(f'names no column. Did you mean "{meant}"? There are: "claim"')):
+            fit.chosen(TABLE, [wrong])
     two = Table("t", (Column("on data"), Column("on paper")), (("1", "2"),))
     with pytest.raises(ValueError, match='"on" names several columns'):
         fit.chosen(two, ["on"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,6 +59,18 @@ def test_a_section_quotes_the_statement_and_shows_verdict_evidence_and_witness()
 
 def test_a_claim_without_a_file_is_shown_all_the_same():
     assert "## me-1" in page([CELL], {}, Facts("0", "smoke", 0))
+
+
+def test_a_notebook_shows_a_row_a_claim_and_every_name_is_only_text():
+    hostile = replace(CELL, claim="<script>x</script>\u202e", verdict="not-refuted", witness="", slack=0.25)
+    shown = LedgerPages([CELL, replace(CELL, slack=-0.5), hostile], STATEMENTS, Facts("0", "smoke", 3))._repr_html_()
+    rows = [re.findall(r"<t[dh][^>]*>\s*(.*?)\s*</t[dh]>", row) for row in re.findall(r"<tr>(.*?)</tr>", shown)]
+    assert rows == [
+        ["claim", "place", "verdict", "gravity", "least slack (decades)"],
+        ["me-1", "Lemma 1", "refuted", "", "−0.500"],
+        ["&lt;script&gt;x&lt;/script&gt;\ufffd", "", "not-refuted", "", "0.250"],
+    ]
+    assert "<script" not in shown and "2 tried on " in shown
 
 
 def test_the_ledger_is_no_format_of_tables():

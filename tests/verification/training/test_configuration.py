@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from odernn import cells
 from tests.verification.training.plans import TEXT, plan
 from verification.training import TrainingError, configuration, loop, optimizers
 
+RECORD = Path(__file__).resolve().parents[3] / "benchmarks" / "results" / "training_runs.json"
 WRONG = {
     "cell missing": ('cell = "unicornn"\n', "", r"cell is missing in \[network\]"),
     "unknown cell": ('"unicornn"', '"unicorn"', r'line 8, cell: No cell is called "unicorn"\. Did you mean "unicornn"'),
@@ -49,6 +53,38 @@ def test_wrong_configurations(tmp_path: Path, old: str, new: str, message: str) 
         loop.train(plan(tmp_path, TEXT.replace(old, new, 1)), tmp_path / "run")
     assert "\n" not in str(error.value)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("spelling", ["UnICORNN", "UNICORNN", "Unicornn"])
+def test_the_class_of_a_cell_is_the_same_configuration(tmp_path: Path, spelling: str) -> None:
+    """Everything that is kept of it, and the digest, are those of the name."""
+    named, by_class = plan(tmp_path, TEXT), plan(tmp_path, TEXT.replace('"unicornn"', f'"{spelling}"', 1))
+    assert by_class == named and by_class.network.cell == "unicornn"
+    assert by_class.digest() == named.digest() and by_class.to_plain() == named.to_plain()
+    assert by_class.replaced(epochs=1).digest() == named.replaced(epochs=1).digest()
+
+
+def test_a_cell_of_ones_own_by_its_class_is_the_same_configuration(tmp_path: Path) -> None:
+    tmp_path.joinpath("leaky.py").write_text("from odernn.cells.lem import LEM as Leak\n\nCELL = Leak\n", "utf-8")
+    plans = [plan(tmp_path, TEXT.replace('"unicornn"', f'"{name}"', 1)) for name in ("leaky", "Leaky", "leak", "Leak")]
+    found = [each.found_in(cells=[tmp_path]) for each in plans]
+    assert {each.network.cell for each in found} == {"leaky"} and len({each.digest() for each in found}) == 1
+
+
+def test_recorded_digests_are_still_those_of_their_configurations() -> None:
+    """Of the runs in benchmarks/results: their cells were written by name, and the name is what is kept."""
+    recorded = json.loads(RECORD.read_text("utf-8"))["runs"]
+    runs = list(recorded.values() if isinstance(recorded, dict) else recorded)
+    assert len(runs) >= 50
+    for run in runs:
+        made = configuration.from_mapping(run["configuration"])
+        assert made.network.cell == run["configuration"]["network"]["cell"] and made.digest() == run["digest"]
+
+
+def test_every_configuration_of_the_package_names_its_cell_as_it_is_kept() -> None:
+    texts = [path.read_text("utf-8") for path in sorted(configuration.FOLDER.glob("*.toml"))]
+    written = {cell for text in texts for cell in re.findall(r'^(?:network\.)?cell *= *"([^"]+)"', text, re.MULTILINE)}
+    assert len(written) >= 10 and {cells.name_of(name) for name in written} == written
 
 
 def test_a_parameter_is_in_one_group() -> None:

@@ -64,6 +64,12 @@ WRONG = {
     "another cell": (
         ["--config", "sequential_digits_unicornn", "--cell", "lem"], 'trains the cell "unicornn", not "lem"',
     ),
+    "another class": (
+        ["--config", "sequential_digits_unicornn", "--cell", "LEM"], 'trains the cell "unicornn", not "lem"',
+    ),
+    "its own class": (
+        ["--config", "sequential_digits_unicornn", "--cell", "UnICORNN", "--epochs", "-1"], "epochs: is -1; it must be",
+    ),
     "no such row": (
         ["--config", "scornn_table1_mnist", "--row", "scornn-171"],
         'has no row "scornn-171". Did you mean "scornn-170"?',

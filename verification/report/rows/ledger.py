@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 
+from odernn.written import tables
 from verification import verdict
 from verification.claim import slug
 from verification.readings.reading import Repair, gravity_of, holds, meant, note_to, reading_of, verdict_of
@@ -91,6 +92,16 @@ class LedgerPages:
         lines = [HEAD.format(up=""), *self._contents(list(self.cells)), "---", *self._caption(), ""]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """In a notebook: a row a claim, in the order of the run; everything escaped."""
+        heads = ("claim", "place", "verdict", "gravity", "least slack (decades)")
+        rows = [
+            (claim, self.place(claim), self._verdict(claim), gravity_of(claim, self.run), self._least_slack(claim))
+            for claim in self.cells
+        ]
+        counted = tables.paragraph(f": {self._count(list(self.cells))}", strong="ledger")
+        return f"<div>{counted}{tables.table(heads, rows, ('left', 'left', 'left', 'left', 'right'))}</div>"
+
     def pages(self) -> dict[str, str]:
         """Text by file name: README.md, the index, and a page a paper."""
         book = self.housed()
@@ -152,16 +163,25 @@ class LedgerPages:
         return f"{words} ([how near]({up}{nearness.PAGE}))" if words else ""
 
     def _line(self, claim: str) -> str:
-        cells = self.cells[claim]
-        slack = min((cell.slack for cell in meant(cells) if cell.slack is not None), default=None)
         words = (self.link(claim), self.place(claim), self._total(claim), gravity_of(claim, self.run))
-        return f"| {' | '.join(words)} | {len(cells)} | {decades(slack)} |"
+        return f"| {' | '.join(words)} | {len(self.cells[claim])} | {self._least_slack(claim)} |"
+
+    def _least_slack(self, claim: str) -> str:
+        """Of the cells that are meant."""
+        slacks = (cell.slack for cell in meant(self.cells[claim]))
+        return decades(min((slack for slack in slacks if slack is not None), default=None))
 
     def _total(self, claim: str) -> str:
         if host := note_to(claim):
             return f"note to {self.link(host)}"
-        total = replace(self.cells[claim][0], verdict=verdict_of(self.cells[claim])).shown
+        total = self._verdict(claim)
         return f"**{total}**" if total == verdict.REFUTED else total
+
+    def _verdict(self, claim: str) -> str:
+        """Of its meant reading, as tables show it; of a note, to which claim it is one."""
+        if host := note_to(claim):
+            return f"note to {host}"
+        return replace(self.cells[claim][0], verdict=verdict_of(self.cells[claim])).shown
 
     def section(self, claim: str) -> list[str]:
         """A claim: its statement, what is meant, what is true instead, its cells, and the notes with theirs."""

@@ -14,9 +14,9 @@ from odernn.properties.symplecticity import symplecticity
 from odernn.tableaus.families import PolynomialPair
 from odernn.tableaus.methods import Method, in_stages
 from odernn.tableaus.tableau import PartitionedTableau
+from odernn.written.formulas import typeset
 from verification.measure.catalogue_distance import Neighbour, distance, nearest_methods
 from verification.report.numbers import NOT_AVAILABLE, minus, plural
-from verification.report.rows.formulas import typeset
 from verification.report.rows.tableaus import WORDS, plain
 from verification.report.table import Column, Entry, Table
 

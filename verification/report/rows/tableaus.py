@@ -14,10 +14,10 @@ from odernn.properties.nystrom import nystrom_facts
 from odernn.tableaus.methods import Method, in_stages, is_exact
 from odernn.tableaus.nystrom import NystromTableau
 from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau
+from odernn.written.formulas import named_fields as fields_without_a_radical
+from odernn.written.formulas import typeset
 from verification.report.numbers import NOT_AVAILABLE, plural
 from verification.report.rows import butcher
-from verification.report.rows.formulas import named_fields as fields_without_a_radical
-from verification.report.rows.formulas import typeset
 from verification.report.table import Cell, Column, Entry, Table
 
 WORDS = {True: "yes", False: "no", None: "undecided"}

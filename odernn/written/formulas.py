@@ -12,8 +12,9 @@ import flint
 from flint import arb, fmpq, fmpq_poly
 
 from odernn.exact.algebraic import Algebraic, NumberField, nearest_float, polynomial_text
-from verification.report.numbers import minus
 
+MINUS = str.maketrans("-", "−")
+"""A minus sign is as wide as a plus sign; the hyphen is not."""
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 NAMES = ("θ", "φ", "ψ", "χ")
 """What generators of fields are called that have no radical for a name."""
@@ -156,7 +157,7 @@ class Plain:
 
     def __call__(self, value: Any) -> str:
         decimal = self.style.decimal(value)
-        return minus(decimal) if decimal is not None else typeset(str(value), self.style.names)
+        return decimal.translate(MINUS) if decimal is not None else typeset(str(value), self.style.names)
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,7 @@ def named_fields(values: Iterable[Any]) -> dict[str, NumberField]:
 
 def legend(name: str, number_field: NumberField) -> str:
     """What a letter stands for: its minimal polynomial and first digits."""
-    near = minus(decimals(number_field.generator(), 12))
+    near = decimals(number_field.generator(), 12).translate(MINUS)
     return f"{name} ≈ {near} is a root of {descending(number_field.modulus)}"
 
 
