@@ -39,7 +39,9 @@ from verification.commands.terminal import (
     DONE,
     UsageError,
     cores,
+    fitting,
     harmless,
+    header,
     note,
     out,
     progress,
@@ -77,6 +79,7 @@ from verification.commands.verify_options import (
 from verification.domains import BUDGETS
 from verification.registry import Registry
 from verification.report.formats import renderer
+from verification.report.lines import labelled
 from verification.report.numbers import plural
 from verification.report.rows import claims as rows
 from verification.run.engine import Engine
@@ -370,12 +373,10 @@ def _header(settings: Settings) -> str:
     installed = executions.installed()
     usable = ", ".join(name for name, is_there in installed.items() if is_there)
     missing = ", ".join(name for name, is_there in installed.items() if not is_there)
-    place = "" if settings.device == "cpu" else f"device {settings.device} · "
-    return (
-        f"odernn {odernn.__version__} · torch {torch.__version__} · float64 · {place}seed {settings.seed} · "
-        f"budget {settings.budget} · executions: {usable}"
-        + (f" (not {missing}: `odernn doctor` says why)" if missing else "")
-    )
+    place = () if settings.device == "cpu" else (f"device {settings.device}",)
+    where = f"executions: {usable}" + (f" (not {missing}: `odernn doctor` says why)" if missing else "")
+    versions = f"odernn {odernn.__version__}", f"torch {torch.__version__}", "float64", *place
+    return header(*versions, f"seed {settings.seed}", f"budget {settings.budget}", where)
 
 
 # --- the run, and after it --------------------------------------------------------------------------------------
@@ -397,13 +398,7 @@ def _print_screen(results: JudgedRun, folder: Path, store: Path, options: Option
     from verification.report.rows import screen
 
     wanted, run = options.wanted, results.judgements
-    papers = papers_of(run, registry)
-    claims = screen.tried(run, papers)
-    if wanted.paper:
-        one_of("paper", wanted.paper, dict.fromkeys(papers.values()), "paper in this run")
-    of_paper = [claim for claim in claims if wanted.paper in ("", claim.paper)]
-    shown = [claim for claim in of_paper if not wanted.only or claim.shown in wanted.only]
-    left_out = wanted.left_out("claim", len(claims) - len(of_paper), len(of_paper) - len(shown))
+    shown, left_out = wanted.claims(run, papers_of(run, registry))
     facts, where = results.facts, (str(store), str(folder))
     page = screen.Screen(run, shown, facts, *where, width=width(), only=wanted.only, left_out=left_out)
     lines = [page.last()] if options.quiet else page.lines()
@@ -426,6 +421,7 @@ def _print_table(results: JudgedRun, folder: Path, options: Options, registry: R
     lines += rows.refutations(shown, str(folder), facts.claims_dirs, run)
     if left_out:
         lines.append(rows.LABEL.format("left out") + left_out)
+    lines = [part for line in lines for part in labelled(line, fitting())]
     table = rendered(rows.table(shown, facts, full=options.full, among=run), options.format or "text")
     if options.format in (None, "text"):
         out("\n".join([*lines, "", table]))
