@@ -44,5 +44,5 @@ def run(options: ModelOptions) -> int:
             f"--model: on inputs {shape} it raised {type(error).__name__}: {said}. Inputs are (time, count, features), "
             "or (count, time, features) with --batch-first."
         ) from error
-    out(found.to_json() if options.json else page(found, fitting()))
+    out((found.to_json() if options.json else page(found, fitting())) + "\n")
     return DONE

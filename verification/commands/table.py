@@ -108,7 +108,8 @@ def run(
             f"`odernn verify` with the options of that run and --store {store} does the rest."
         )
     run, registry = results.judgements, Registry(tuple(map(Path, facts.claims_dirs)))
-    if format == "text" and not full and not claims:
+    claimwise = format == "text" and not full and not claims
+    if claimwise:
         tried, left_out = wanted.claims(run, papers_of(run, registry))
         table = by_claim.table(tried, facts, run)
     else:
@@ -118,5 +119,10 @@ def run(
         table = rows.table(shown, facts, full=full, among=run)
     if left_out:
         note(f"odernn: left out: {left_out}")
-    out(rendered(table, format, columns=columns, width=width))
+    try:
+        text = rendered(table, format, columns=columns, width=width)
+    except UsageError as error:
+        more = " --full has those of cells." if claimwise and columns is not None else ""
+        raise UsageError(f"{error}{more}") from None
+    out(text)
     return DONE

@@ -40,8 +40,8 @@ def padded(text: str, width: int, align: str = "left") -> str:
 def wrapped(text: str, width: int, *, first: str = "", rest: str = "", hyphens: bool = False) -> list[str]:
     """The text in lines of ``width``, broken at blanks; ``first`` begins the first line, ``rest`` every other.
 
-    Only a word that is longer than a line is broken inside; with ``hyphens``, for narrow columns, a compound is, too,
-    and without them a short formula is not: "0 < dt ≤ 1". No text, no line.
+    Only a word that is longer than a line is broken inside; with ``hyphens``, for narrow columns, a compound is, too.
+    A short formula, "0 < dt ≤ 1", is a word. No text, no line.
 
     >>> wrapped("see docs/trial.md for it", 12, first="- ", rest="  ")
     ['- see docs/', '  trial.md', '  for it']
@@ -49,7 +49,7 @@ def wrapped(text: str, width: int, *, first: str = "", rest: str = "", hyphens: 
     lines: list[str] = []
     line = ""
     narrow = max(width - max(room(first), room(rest)), 1)
-    for gap, word in _words(text, 0 if hyphens else min(narrow, LONGEST_FORMULA)):
+    for gap, word in _words(text, min(2 * narrow // 3 if hyphens else narrow, LONGEST_FORMULA)):
         for number, piece in enumerate(_pieces(word, narrow, hyphens)):
             before = gap if line and not number else ""
             if line and room((rest if lines else first) + line + before + piece) > width:
@@ -67,7 +67,9 @@ def _words(text: str, longest: int) -> Iterator[tuple[str, str]]:
     while at < len(words):
         gap, word = words[at]
         end, formula = at + 1, word
-        while end < len(words) and (words[end][1] in _SIGNS or words[end - 1][1] in _SIGNS or _CALL.search(formula)):
+        while end < len(words) and (
+            words[end][1] in {*_SIGNS, "·"} or words[end - 1][1] in _SIGNS or _CALL.search(formula)
+        ):
             formula += "".join(words[end])
             end += 1
         if room(formula) > longest:
@@ -123,6 +125,9 @@ def labelled(line: str, width: int, label: int = 11) -> list[str]:
     ['refuted    replay:', '  odernn witness verify w.json']
     """
     before, command, rest = line.partition("odernn witness verify ")
+    parts = line[label:].split(" · ")
+    if len(parts) > 1 and max(map(room, parts)) <= LONGEST_FORMULA:
+        return strung(parts, width, first=line[:label], rest=" " * label)
     if not command or room(line) <= width:
         return wrapped(line[label:], width, first=line[:label], rest=" " * label) or [line]
     return [*wrapped(before[label:], width, first=before[:label], rest=" " * label), f"  {command}{rest}"]
