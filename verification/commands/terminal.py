@@ -139,7 +139,7 @@ def _bar() -> Iterator[Progress]:
 
 
 @dataclass(frozen=True)
-class _Stage:
+class ProgressStage:
     """Jobs of one kind, the first of which was begun when ``before`` of them were done already."""
 
     kind: str
@@ -161,11 +161,11 @@ class _Stage:
 def lines(seconds: float = SECONDS_TO_FIRST_LINE) -> Iterator[Progress]:
     """The latest state on stderr after ``seconds``, and after twice the time each: a day is a dozen lines of a log."""
     started = time.monotonic()
-    state = [_Stage("planning", 0, 0, 0, started)]
+    state = [ProgressStage("planning", 0, 0, 0, started)]
     ended = threading.Event()
 
     def report(kind: str, done: int, total: int) -> None:
-        of_kind = state[0] if state[0].kind == kind else _Stage(kind, done, done, total, time.monotonic())
+        of_kind = state[0] if state[0].kind == kind else ProgressStage(kind, done, done, total, time.monotonic())
         state[0] = replace(of_kind, done=done, total=total)
 
     def speak() -> None:

@@ -24,6 +24,7 @@ from verification.cli import main
 from verification.commands import terminal
 from verification.commands import verify as verify_command
 from verification.domains import Budget
+from verification.report.lines import room
 from verification.run import plan as run
 from verification.run.store import SCHEMA_VERSION, Store
 from verification.verdict import Judgement
@@ -102,9 +103,9 @@ def test_table_in_text_has_a_row_a_claim_if_nothing_else_is_asked_for(capsys: py
     assert main(["table", "--width", "200"]) == DONE
     captured = capsys.readouterr()
     rows = [re.split(r"\s{2,}", line) for line in captured.out.splitlines() if line.startswith(("icml-C.1 ", "thm-S "))]
-    assert captured.err == "" and len(rows) == 2 and rows[0][:2] == ["icml-C.1", "proved"]
+    assert captured.err == "" and len(rows) == 2 and rows[1][:2] == ["thm-S", "theorem, tested"]
     assert "found: 2 claims\n" in captured.out and "A row a claim: " in captured.out
-    assert main(["table", "--only", "proved", "--width", "200"]) == DONE
+    assert main(["table", "--only", "inapplicable", "--width", "200"]) == DONE
     captured = capsys.readouterr()
     assert "thm-S " not in captured.out and "left out: 1 claim with another verdict" in captured.err
     code, line = fails(capsys, "table", "--columns", "on data")
@@ -641,7 +642,34 @@ def test_progress_of_a_run_without_a_terminal_is_a_line_now_and_then(
         report("searching", 3, 93)
         assert heard.wait(120)
     *_, line = capsys.readouterr().err.splitlines()
-    assert re.fullmatch(r"searching 3/93 after \d+ s", line)
+    assert re.fullmatch(r"searching 3/93 after \d+ s", line)  # and nothing is said of what is left: none of these 3 ran
+    heard.clear()
+    with terminal.lines(0.05) as report:
+        report("searching", 3, 93)
+        report("searching", 33, 93)
+        assert heard.wait(120)
+    *_, line = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"searching 33/93 after \d+ s, \d+:\d\d left", line)
+
+
+def test_the_time_that_is_left_is_that_of_the_jobs_that_are_left() -> None:
+    stage = terminal.ProgressStage("searching", before=10, done=30, total=90, begun=100.0)
+    assert stage.left(now=140.0) == ", 2:00 left"
+    assert terminal.ProgressStage("judging", 5, 5, 9, 0.0).left(now=3.0) == ""
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_evidence_is_wrapped_and_commands_are_whole(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tiny: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main([*tiny, "--full"]) == DONE
+    captured = capsys.readouterr()
+    wide = [line for line in captured.out.splitlines() if room(line) > width]
+    assert all(line.startswith("  odernn witness verify witnesses/") for line in wide) and len(wide) <= 1
+    assert "odernn witness verify witnesses/small-false-free-layer1-momentum.json --claims 'my claims'" in captured.out
+    assert max(map(room, captured.err.splitlines())) <= width
+    assert "executions: torch" in captured.err and "budget tiny" in captured.err
 
 
 COMMAND = shutil.which("odernn", path=str(Path(sys.executable).parent))

@@ -1,4 +1,4 @@
-"""What the commands print fits the terminal: no line is longer, but for commands that are copied, and nothing is lost."""
+"""What the commands print fits the terminal: no line is longer, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_every_name_of_a_list_is_read_back_from_its_first_column(
         ("train", configuration.names()),
     ):
         text = printed(capsys, command, "--list", "--width", str(width)).partition("\n\n")[2]
-        head, _, rows = re.split(r"^(-+ .*)\n", text, maxsplit=1, flags=re.MULTILINE)
+        _, _, rows = re.split(r"^(-+ .*)\n", text, maxsplit=1, flags=re.MULTILINE)
         first = re.search(r"^-+", text, re.MULTILINE)
         assert first is not None
         column = re.sub(r"\s+", "", "".join(line[: first.end() - first.start()] for line in rows.splitlines()))
