@@ -13,8 +13,6 @@ wide for a page is listed row by row. Abscissae that are roots of no quadratic p
 from __future__ import annotations
 
 import itertools
-import textwrap
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -26,10 +24,11 @@ from odernn.tableaus.methods import Method, in_stages
 from odernn.tableaus.nystrom import NystromTableau
 from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau
 from odernn.written.formulas import Latex, Plain, Style, descending, latex_label, legend, named_fields
+from odernn.written.lines import padded, room, strung, wrapped
 from odernn.written.tables import harmless, paragraph
 
 PAGE = 120
-"""Characters in a line; a wider array is listed row by row."""
+"""Characters in a line if no other width is asked for; a wider array is listed row by row."""
 
 PLACES = 6
 """Decimals of coefficients that are not written out, if no number of them is asked for."""
@@ -65,22 +64,22 @@ class _Part:
 # --- text -------------------------------------------------------------------------------------------------------
 
 
-def text(method: Method, places: int | None = None, *, title: str = "") -> str:
+def text(method: Method, places: int | None = None, *, title: str = "", page: int = PAGE) -> str:
     """The Butcher array, or arrays, in lines without a newline at the end, below the title if there is one."""
     parts = _parts(method, places)
-    blocks = [_drawn(part, part.title if len(parts) > 1 else "") for part in parts]
-    drawn = beside(blocks)
+    blocks = [_drawn(part, part.title if len(parts) > 1 else "", page) for part in parts]
+    drawn = beside(blocks, page)
     notes = dict.fromkeys(note for part in parts for note in part.remarks)
     heads = [title, ""] if title else []
-    heads += _composition_lines(method, places)
-    below = [line for note in notes for line in textwrap.wrap(note, PAGE)]
+    heads += _composition_lines(method, places, page)
+    below = [line for note in notes for line in wrapped(note, page)]
     return "\n".join([*heads, drawn, *(["", *below] if below else [])])
 
 
-def _drawn(part: _Part, title: str) -> str:
+def _drawn(part: _Part, title: str, page: int) -> str:
     lines = _array(part)
-    if max(map(_width, lines)) > PAGE:
-        lines = _listing(part)
+    if max(map(room, lines)) > page:
+        lines = _listing(part, page)
     return "\n".join([title, "", *lines] if title else lines)
 
 
@@ -90,47 +89,43 @@ def _array(part: _Part) -> list[str]:
     feet = [[write(weight) for weight in weights] for _, weights in part.weights]
     left = [write(c) for c in part.c]
     labels = [label for label, _ in part.weights]
-    width = max(map(_width, [*left, *labels]))
-    columns = [max(map(_width, column)) for column in zip(*rows, *feet, strict=True)]
+    width = max(map(room, [*left, *labels]))
+    columns = [max(map(room, column)) for column in zip(*rows, *feet, strict=True)]
 
     def line(label: str, cells: Sequence[str]) -> str:
-        return f"{_right(label, width)} │ " + "  ".join(_right(*pair) for pair in zip(cells, columns, strict=True))
+        entries = (padded(cell, wide, "right") for cell, wide in zip(cells, columns, strict=True))
+        return f"{padded(label, width, 'right')} │ {'  '.join(entries)}"
 
     rule = "─" * (width + 1) + "┼" + "─" * (sum(columns) + 2 * (len(columns) - 1) + 1)
     body = [line(label, cells) for label, cells in zip(left, rows, strict=True)]
     return [entry.rstrip() for entry in (*body, rule, *map(line, labels, feet))]
 
 
-def _listing(part: _Part) -> list[str]:
+def _listing(part: _Part, page: int) -> list[str]:
     """Row by row, as papers print the large ones; zeros are left out."""
     write = Plain(part.style)
     lines: list[str] = []
     for i, row in enumerate(part.A, 1):
         a_letter = "ā" if part.is_nystrom else "a"
         entries = [f"{a_letter}{subscript(i, j)} = {write(a)}" for j, a in enumerate(row, 1) if not _is_zero(a)]
-        lines += _wrapped([f"c{subscript(i)} = {write(part.c[i - 1])}", *entries])
-    lines.append("─" * (PAGE // 2))
+        lines += _entries([f"c{subscript(i)} = {write(part.c[i - 1])}", *entries], page)
+    lines.append("─" * (page // 2))
     for label, weights in part.weights:
         letter = "b̂" if label == "ŷ₁" else "b̄" if part.is_nystrom and label == "y₁" else "b"
-        lines += _wrapped([f"{letter}{subscript(j)} = {write(w)}" for j, w in enumerate(weights, 1) if not _is_zero(w)])
+        entries = [f"{letter}{subscript(j)} = {write(w)}" for j, w in enumerate(weights, 1) if not _is_zero(w)]
+        lines += _entries(entries, page)
     return lines
 
 
-def _wrapped(entries: Sequence[str]) -> list[str]:
-    lines: list[str] = []
-    for entry in entries:
-        if lines and _width(lines[-1]) + len("   ") + _width(entry) <= PAGE:
-            lines[-1] += f"   {entry}"
-        else:
-            lines.append(f"    {entry}" if lines else entry)
-    return lines
+def _entries(entries: Sequence[str], page: int) -> list[str]:
+    return strung(entries, page, between="   ", rest="    ")
 
 
 def _is_zero(value: Any) -> bool:
     return bool(value == 0)
 
 
-def _composition_lines(method: Method, places: int | None) -> list[str]:
+def _composition_lines(method: Method, places: int | None, page: int) -> list[str]:
     """ "γ₁ = γ₃ = …" above the array of the base method."""
     if not isinstance(method, Composition):
         return []
@@ -140,35 +135,25 @@ def _composition_lines(method: Method, places: int | None) -> list[str]:
     equal: dict[Any, list[int]] = {}
     for k, gamma in enumerate(method.gammas, 1):
         equal.setdefault(gamma, []).append(k)
-    lines = [f"{len(method.gammas)} steps of {method.base.name}, step k with γₖ h:", ""]
+    lines = [*wrapped(f"{len(method.gammas)} steps of {method.base.name}, step k with γₖ h:", page), ""]
     lines += [
         line
         for gamma, indices in equal.items()
-        for line in _wrapped([" = ".join(f"γ{subscript(k)}" for k in indices) + f" = {write(gamma)}"])
+        for line in wrapped(" = ".join(f"γ{subscript(k)}" for k in indices) + f" = {write(gamma)}", page, rest="    ")
     ]
-    return [*lines, *(legend(name, field) for name, field in names.items()), ""]
+    legends = (line for name, field in names.items() for line in wrapped(legend(name, field), page, rest="    "))
+    return [*lines, *legends, ""]
 
 
-def _width(line: str) -> int:
-    """Columns that the line takes: combining marks take none."""
-    return sum(not unicodedata.combining(character) for character in line)
-
-
-def _right(cell: str, width: int) -> str:
-    return " " * (width - _width(cell)) + cell
-
-
-def beside(blocks: Sequence[str]) -> str:
+def beside(blocks: Sequence[str], page: int = PAGE) -> str:
     """Blocks of lines side by side, if the page is wide enough, else below each other."""
     split = [block.split("\n") for block in blocks]
-    widths = [max(map(_width, lines)) for lines in split]
-    if len(blocks) < 2 or sum(widths) + len(_GAP) * (len(blocks) - 1) > PAGE:
+    widths = [max(map(room, lines)) for lines in split]
+    if len(blocks) < 2 or sum(widths) + len(_GAP) * (len(blocks) - 1) > page:
         return "\n\n".join(blocks)
     rows = itertools.zip_longest(*split, fillvalue="")
-    padded = (
-        _GAP.join(line + " " * (width - _width(line)) for line, width in zip(row, widths, strict=True)) for row in rows
-    )
-    return "\n".join(line.rstrip() for line in padded)
+    side_by_side = (_GAP.join(padded(line, width) for line, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in side_by_side)
 
 
 # --- LaTeX ------------------------------------------------------------------------------------------------------
@@ -272,9 +257,9 @@ def html(method: Method) -> str:
     """The name with its source, the arrays as tables with their rules, what is said below them; all escaped."""
     parts = _parts(method, None)
     source = f", {method.source}" if method.source is not None else ""
-    above = [line for line in _composition_lines(method, None) if line]
+    above = [line for line in _composition_lines(method, None, PAGE) if line]
     if _is_wide(parts):
-        blocks = [f"<pre>{escape(_drawn(part, part.title if len(parts) > 1 else ''))}</pre>" for part in parts]
+        blocks = [f"<pre>{escape(_drawn(part, part.title if len(parts) > 1 else '', PAGE))}</pre>" for part in parts]
     else:
         blocks = [_html_array(part, part.title if len(parts) > 1 else "") for part in parts]
     below = dict.fromkeys(note for part in parts for note in part.remarks)
@@ -299,7 +284,7 @@ def _html_array(part: _Part, title: str) -> str:
 
 def _is_wide(parts: Sequence[_Part]) -> bool:
     """Whether an array is listed row by row."""
-    return max(_width(line) for part in parts for line in _array(part)) > PAGE
+    return max(room(line) for part in parts for line in _array(part)) > PAGE
 
 
 def _coefficients(parts: Sequence[_Part]) -> list[Any]:

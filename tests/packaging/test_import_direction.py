@@ -42,6 +42,7 @@ TRIAL = (
         "kinds",
         "tasks",
         "report.table",
+        "report.lines",
         "scripts",
     ),  # second imports nothing: test_second_back_end, and nothing imports scripts
     ("system", "report.fit"),

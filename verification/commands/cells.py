@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from odernn.written.lines import reflowed, strung
 from verification.commands.options import Action, CellsOption, ColumnsOption, FormatOption, WidthOption, refuse
-from verification.commands.terminal import DONE, UsageError, harmless, harmless_lines, out
+from verification.commands.terminal import DONE, UsageError, fitting, harmless_lines, out
 
 if TYPE_CHECKING:
     from torch import nn
 
-OF_THE_LIST = ("format", "columns", "width")
+OF_THE_LIST = ("format", "columns")
 
 
 def command(
@@ -47,7 +48,7 @@ def command(
         refuse(context, OF_THE_LIST, "is of the list. Leave it out, or the name")
         if steps is None:
             refuse(context, ("memory", "hidden"), "goes with --steps. Give that, too")
-        return show(name, folders, steps=steps, memory=memory, hidden=hidden)
+        return show(name, folders, steps=steps, memory=memory, hidden=hidden, width=width)
 
     return Action(run)
 
@@ -64,23 +65,36 @@ def listed(folders: Sequence[Path], *, format: str, columns: str | None, width: 
     return DONE
 
 
-def show(name: str, folders: Sequence[Path], *, steps: int | None, memory: float | None, hidden: int | None) -> int:
+def show(
+    name: str,
+    folders: Sequence[Path],
+    *,
+    steps: int | None,
+    memory: float | None,
+    hidden: int | None,
+    width: int | None = None,
+) -> int:
     """The docstring of a cell, and under it what the list has of it."""
     from odernn import cells
     from verification.report.rows import cells as rows
 
     known = rows.facts(cells.name_of(name, folders), _cell(name, folders))
-    lines = [f"{known.name}: {known.class_name}", "", *map(harmless, known.text.split("\n")), ""]
+    wide = width or fitting()
+    lines = [f"{known.name}: {known.class_name}", "", *reflowed(harmless_lines(known.text), wide), ""]
+
+    def add(word: str, parts: Sequence[str], between: str = ", ") -> None:
+        lines.extend(strung(parts, wide, between=between, first=f"{word:<12}", rest=" " * 12))
+
     if known.holds:
-        lines.append(f"holds       {known.holds}")
-    lines.append(f"needs       {', '.join(known.needs) or 'nothing besides sizes'}")
-    lines.append(f"executions  {', '.join(known.executions)}")
+        add("holds", known.holds.split("; "), "; ")
+    add("needs", known.needs or ["nothing besides sizes"])
+    add("executions", known.executions)
     if steps is not None:
         suggested = _suggested(name, folders, steps, memory, hidden)
-        shown = ", ".join(f"{key}={_shown(value)}" for key, value in suggested.items())
+        shown = [f"{key}={_shown(value)}" for key, value in suggested.items()]
         over = "" if memory is None else f", to remember {memory:g} of them"
-        lines.append(f"suggested   {shown or 'nothing: no argument follows from the steps'}")
-        lines.append(f"            for {steps} steps{over}; the formulas, and why: help({known.class_name}.suggest)")
+        add("suggested", shown or ["nothing: no argument follows from the steps"])
+        add("", [f"for {steps} steps{over}", f"the formulas, and why: help({known.class_name}.suggest)"], "; ")
     out(harmless_lines("\n".join(lines)) + "\n")
     return DONE
 

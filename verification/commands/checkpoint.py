@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import odernn
+from odernn.written.lines import labelled
 from verification import tasks
-from verification.commands.results import witnesses_beside, write_witnesses
+from verification.commands.results import rendered, witnesses_beside, write_witnesses
 from verification.commands.task import settings_of
-from verification.commands.terminal import DONE, UsageError, harmless, note, out, progress
+from verification.commands.terminal import DONE, UsageError, fitting, harmless, header, note, out, progress
 from verification.registry import Registry
 from verification.report.formats import json as json_format
 from verification.report.formats import renderer
@@ -59,7 +60,7 @@ def run(options: CheckpointOptions) -> int:
     from verification.trained import files, loading, runs, trial
     from verification.training import own_files, splits
 
-    render = renderer(options.format)
+    renderer(options.format)  # an unknown one ends the run before it begins
     stored = files.read(options.checkpoint, config=options.config, row=options.row, task=options.task)
     stored = replace(stored, configuration=_with_task(stored, options))
     own_files.check(stored.own_files, stored.configuration, f'Checkpoint "{options.checkpoint}"')
@@ -69,7 +70,7 @@ def run(options: CheckpointOptions) -> int:
     registry = Registry(options.claims_dirs)
     commit = provenance.commit()  # before the store is locked, see ``Plan``
     with Store(options.store, writable=True) as store, progress() as report:
-        note(harmless(_header(trained, sample)))
+        note(_header(trained, sample))
         ledger = trial.try_network(trained, sample, registry, report)
         judgements = _judgements(ledger.rows, options.checkpoint, sample.count)
         facts = _facts(trained, sample, options)
@@ -85,7 +86,7 @@ def run(options: CheckpointOptions) -> int:
         write_witnesses(judgements, folder, source)
     except UsageError as error:
         failure = failure or error
-    _print(ledger, judgements, trained, sample, options, folder, render, source)
+    _print(ledger, judgements, trained, sample, options, folder, source)
     if failure is not None:
         raise failure
     note(f"results are in {options.store}")
@@ -110,7 +111,9 @@ def _header(trained: Trained, sample: Sample) -> str:
     plan = trained.stored.configuration.network
     dtype = str(trained.dtype).removeprefix("torch.")
     layers = f"{plan.num_layers} × {plan.hidden_size}"
-    return f"odernn {odernn.__version__} · {plan.cell}, {layers}, {dtype} · {sample} · {sample.steps} steps"
+    return header(
+        f"odernn {odernn.__version__}", f"{plan.cell}, {layers}, {dtype}", str(sample), f"{sample.steps} steps"
+    )
 
 
 def _print(
@@ -120,7 +123,6 @@ def _print(
     sample: Sample,
     options: CheckpointOptions,
     folder: Path,
-    render: Any,
     source: Provenance,
 ) -> None:
     """For people: summary and table. For a format that something else reads, stdout holds the table or lines only."""
@@ -141,12 +143,13 @@ def _print(
     )
     lines = [*checkpoint_rows.summary(ledger.rows)]
     replays = [line for line in rows.refutations(judgements, str(folder), _texts(options)) if "replay:" in line]
-    lines += [line.strip() for line in replays]
+    lines = [part for line in [*lines, *replays] for part in labelled(harmless(line), fitting())]
+    written = rendered(table, options.format)
     if options.format == "text":
-        out("\n".join([*map(harmless, lines), "", render(table)]))
+        out("\n".join([*lines, "", written]))
     else:
-        note("\n".join(map(harmless, lines)))
-        out(render(table))
+        note("\n".join(lines))
+        out(written)
 
 
 def _texts(options: CheckpointOptions) -> tuple[str, ...]:

@@ -44,17 +44,16 @@ def table(text: str) -> str:
     spans: list[list[Span]] = [[] for _ in lines]
     if rule is not None:
         head = max((at for at in range(rule) if not lines[at]), default=-1) + 1
-        end = next((at for at in range(rule, len(lines)) if not lines[at]), len(lines))
         titles = [at for at in range(head) if lines[at]][-1:]
         for at in (*titles, *range(head, rule)):
             spans[at] = [Span(0, len(lines[at]), HEADING)]
         for begin, until in _verdict_columns(lines[head : rule + 1]):
             before = ""
-            for at in range(rule + 1, end):
+            for at in (at for at in range(rule + 1, len(lines)) if _is_row(lines[at], lines[rule])):
                 first, last = _places(lines[at], begin), _places(lines[at], until)
                 cell = lines[at][first:last].strip()
                 word = re.match(rf"({'|'.join(STYLES)})\b", cell)
-                if word is not None and not before.endswith("not-"):
+                if word is not None and not before.endswith(("not-", "note:")):
                     spans[at].append(Span(first, first + len(word[1]), STYLES[word[1]]))
                 before = cell
     return "\n".join(_painted(lines, spans))
@@ -72,6 +71,12 @@ def _of_screen(lines: Sequence[str], at: int) -> list[Span]:
         if "not-" not in above[max(word.start() - 1, 0) : word.end() + 1]:  # "not-" above "refuted" is one head
             spans.append(Span(word.start(), word.end(), STYLES[word[1]]))
     return spans
+
+
+def _is_row(line: str, rule: str) -> bool:
+    """Whether a line has blanks between all columns, as rows have, and prose below them has not."""
+    between = [_places(line, match.start()) for match in re.finditer(" ", rule)]
+    return all(line[at : at + 1] in ("", " ") for at in between)
 
 
 def _verdict_columns(head: Sequence[str]) -> list[tuple[int, int]]:

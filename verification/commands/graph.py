@@ -15,14 +15,13 @@ from odernn.architecture import catalogue, measures
 from odernn.architecture import files as graph_files
 from odernn.architecture.catalogue import Entry
 from odernn.architecture.graph import GraphError, RNNGraph
-from verification.commands.options import Action, FormatOption
+from verification.commands.options import Action, FormatOption, WidthOption
+from verification.commands.results import FOR_PROGRAMS, rendered
 from verification.commands.terminal import DONE, UsageError, harmless, harmless_lines, note, out
 from verification.report.formats import renderer
 from verification.report.rows import graphs as graph_rows
 
 FILES = frozenset({".json", ".dot", ".gv"})
-FOR_PROGRAMS = frozenset({"csv", "json"})
-"""Formats in which names stay as they are: \\x1b is no escape there."""
 MOST_STEPS = 1000
 MOST_WORK = 10**8
 """Edges times steps of the table of paths: minutes."""
@@ -60,32 +59,34 @@ def command(
     dot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the graph in DOT.")] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the graph in JSON.")] = None,
     format: FormatOption = "text",
+    width: WidthOption = None,
 ) -> Action:
     """Print how deep a recurrent architecture is: exact measures, and the cycles and paths that decide them."""
 
     def run() -> int:
         if name and not list_:
-            return show(" ".join(name), steps=steps, files=Files(svg=svg, dot=dot, json=json), format=format)
+            files = Files(svg=svg, dot=dot, json=json)
+            return show(" ".join(name), steps=steps, files=files, format=format, width=width)
         if name or steps is not None or svg or dot or json:
             raise UsageError(
                 "Give NAME or FILE, or --list, and --steps, --svg, --dot and --json only with NAME or FILE. "
                 "For example: odernn graph skip-21 --svg skip-21.svg"
             )
-        return names(format=format)
+        return names(format=format, width=width)
 
     return Action(run)
 
 
-def names(*, format: str) -> int:
+def names(*, format: str, width: int | None) -> int:
     """The catalogue with its measures."""
-    render = renderer(format)
-    out(render(graph_rows.listing(catalogue.table(), catalogue.families())))
+    renderer(format)
+    out(rendered(graph_rows.listing(catalogue.table(), catalogue.families()), format, width=width))
     return DONE
 
 
-def show(name: str, *, steps: int | None, files: Files, format: str) -> int:
+def show(name: str, *, steps: int | None, files: Files, format: str, width: int | None) -> int:
     """One graph: the sheet, or with ``steps`` the paths in time; then the files."""
-    render = renderer(format)
+    renderer(format)
     writers = _writers(files)
     entry = entry_of(name)
     graph = entry.graph
@@ -96,14 +97,14 @@ def show(name: str, *, steps: int | None, files: Files, format: str) -> int:
         table = graph_rows.single(entry, measured) if steps is None else graph_rows.in_time(graph, measured, steps)
     except GraphError as error:
         raise UsageError(f"--steps: {error}") from None
+    shown = rendered(table, format, width=width)
     texts = {path: write(graph, measured) for path, write in writers.items()}
     for path, text in texts.items():
         try:
             path.write_text(text, encoding="utf-8")
         except OSError as error:
             raise UsageError(f'"{path}" cannot be written: {(error.strerror or str(error)).lower()}.') from None
-    text = render(table)
-    out(text if format in FOR_PROGRAMS else harmless_lines(text))
+    out(shown if format in FOR_PROGRAMS else harmless_lines(shown))
     for path in texts:
         note(f"wrote {harmless(str(path))}")
     return DONE

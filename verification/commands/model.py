@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from verification.commands.terminal import DONE, UsageError, out, width
+from verification.commands.terminal import DONE, UsageError, fitting, out
 
 
 @dataclass(frozen=True)
@@ -44,5 +44,5 @@ def run(options: ModelOptions) -> int:
             f"--model: on inputs {shape} it raised {type(error).__name__}: {said}. Inputs are (time, count, features), "
             "or (count, time, features) with --batch-first."
         ) from error
-    out(found.to_json() if options.json else page(found, width()))
+    out((found.to_json() if options.json else page(found, fitting())) + "\n")
     return DONE

@@ -23,7 +23,7 @@ FormatOption: TypeAlias = Annotated[
     str, typer.Option("--format", metavar="NAME", help="text, github, latex, csv or json.")
 ]
 FullOption: TypeAlias = Annotated[
-    bool, typer.Option("--full", help="A row for every quantity, with the point where it was found.")
+    bool, typer.Option("--full", help="A row for every quantity of every cell, with its point.")
 ]
 ColumnsOption: TypeAlias = Annotated[
     str | None,
@@ -41,7 +41,7 @@ WidthOption: TypeAlias = Annotated[
         metavar="N",
         min=50,
         show_default=False,
-        help="Characters of a line of a text table.  [default: those of the terminal, else 80]",
+        help="Characters of a line of text.  [default: those of the terminal, else 80]",
     ),
 ]
 ColorOption: TypeAlias = Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from verification.report.formats import renderer
 from verification.report.numbers import plural
 from verification.report.rows import claims as rows
 from verification.report.rows.claims import OTHERS, PAPERS, Facts
+from verification.report.rows.screen import Tried, tried
 from verification.report.table import Table
 from verification.run import provenance
 from verification.run.execute import judgements_of
@@ -126,6 +127,14 @@ class Wanted:
                 "one of these, or try others first: `odernn verify` tries all."
             )
 
+    def claims(self, run: Sequence[Judgement], papers: Mapping[str, str]) -> tuple[list[Tried], str]:
+        """The claims that are asked for, and a sentence about the others; ``papers`` has the page of each."""
+        claims = tried(run, papers)
+        self.check(papers.values())
+        of_paper = [claim for claim in claims if self.paper in ("", claim.paper)]
+        shown = [claim for claim in of_paper if not self.only or claim.shown in self.only]
+        return shown, self.left_out("claim", len(claims) - len(of_paper), len(of_paper) - len(shown))
+
     def left_out(self, noun: str, elsewhere: int, otherwise: int) -> str:
         """What a filter has taken away: so many of other papers, so many with another verdict."""
         parts = [f"{plural(elsewhere, noun)} of other papers (--paper {self.paper})"] if elsewhere else []
@@ -174,8 +183,6 @@ def papers_of(run: Sequence[Judgement], registry: Registry) -> dict[str, str]:
     return papers
 
 
-NARROWEST = 50
-"""Characters of a text table in a narrower terminal, which wraps its lines by itself."""
 FOR_PROGRAMS = frozenset({"csv", "json"})
 """Formats with every column, as wide as it is."""
 
@@ -196,7 +203,7 @@ def rendered(table: Table, format: str, *, columns: str | None = None, width: in
         except ValueError as error:
             raise UsageError(f"--columns: {error}") from None
     if format == "text":
-        return render(fit.to_width(table, width or max(terminal.width(), NARROWEST)))
+        return render(fit.to_width(table, width or terminal.fitting()))
     return render(table if format in FOR_PROGRAMS else fit.noted(table))
 
 

@@ -23,10 +23,11 @@ from verification.commands.options import (
     WidthOption,
     refuse,
 )
-from verification.commands.results import Wanted, check_colour, chosen, coloured, latest, rendered
+from verification.commands.results import Wanted, check_colour, chosen, coloured, latest, papers_of, rendered
 from verification.commands.terminal import AUTO, DONE, UsageError, note, out
 from verification.registry import Registry
 from verification.report.formats import renderer
+from verification.report.rows import by_claim
 from verification.report.rows import claims as rows
 from verification.run.store import Store
 
@@ -51,7 +52,8 @@ def command(
 ) -> Action:
     """Print the table of the latest run in the store; with --task training runs beside what the papers print.
 
-    With --task, --full adds every number that is printed for the task.
+    In text a row a claim; with --full, --claim or another format all cells. With --task, --full adds every number
+    that is printed for the task.
     """
 
     def of_runs() -> int:
@@ -119,12 +121,22 @@ def run(
             f"odernn: the run is incomplete, {facts.judged} of {facts.planned} cells are judged. "
             f"`odernn verify` with the options of that run and --store {store} does the rest."
         )
-    shown = chosen(results.judgements, claims)
-    if wanted:
-        shown, left_out = wanted.of(shown, Registry(tuple(map(Path, facts.claims_dirs))))
-        if left_out:
-            note(f"odernn: left out: {left_out}")
-    table = rows.table(shown, facts, full=full, among=results.judgements)
-    text = rendered(table, format, columns=columns, width=width)
+    run, registry = results.judgements, Registry(tuple(map(Path, facts.claims_dirs)))
+    claimwise = format == "text" and not full and not claims
+    if claimwise:
+        tried, left_out = wanted.claims(run, papers_of(run, registry))
+        table = by_claim.table(tried, facts, run)
+    else:
+        shown, left_out = chosen(run, claims), ""
+        if wanted:
+            shown, left_out = wanted.of(shown, registry)
+        table = rows.table(shown, facts, full=full, among=run)
+    if left_out:
+        note(f"odernn: left out: {left_out}")
+    try:
+        text = rendered(table, format, columns=columns, width=width)
+    except UsageError as error:
+        more = " --full has those of cells." if claimwise and columns is not None else ""
+        raise UsageError(f"{error}{more}") from None
     out(coloured(text, color, format))
     return DONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
@@ -19,10 +20,12 @@ from odernn.tableaus.families import PolynomialPair
 from odernn.tableaus.methods import Method, resolve
 from odernn.tableaus.nystrom import NystromTableau
 from odernn.tableaus.tableau import PartitionedTableau
-from verification.commands.options import Action, FormatOption, TableausOption
+from verification.commands.options import Action, FormatOption, TableausOption, WidthOption
+from verification.commands.results import rendered
 from verification.commands.terminal import DONE, UsageError, harmless, note, out, progress
 from verification.report.formats import renderer
 from verification.report.rows import tableaus as tableau_rows
+from verification.report.table import Table
 
 PAIR = "lobatto iiia-iiib"
 LARGEST_IN_TABLE = 4
@@ -62,6 +65,21 @@ HALVES = ("position", "momentum")
 FILES = frozenset({".json", ".toml"})
 
 
+@dataclass(frozen=True)
+class _Written:
+    """How a table is to look."""
+
+    format: str
+    width: int | None
+
+    def check(self) -> None:
+        """FormatError for a format that there is not, before anything is decided."""
+        renderer(self.format)
+
+    def __call__(self, table: Table) -> str:
+        return rendered(table, self.format, width=self.width)
+
+
 def command(
     name: Annotated[
         list[str] | None, typer.Argument(metavar="NAME|FILE", help="A name, as in: radau iia 5; or a .json or .toml.")
@@ -87,10 +105,13 @@ def command(
         Path | None, typer.Option(metavar="FILE", help="With NAME: draw its stability region and order star.")
     ] = None,
     format: FormatOption = "text",
+    width: WidthOption = None,
     tableaus_dirs: TableausOption = None,
 ) -> Action:
     """Print a Runge–Kutta or symplectic method and everything that can be decided about it."""
     folders = tuple(tableaus_dirs or ())
+
+    written = _Written(format, width)
 
     def run() -> int:
         if sum([bool(name), compared is not None, everything, list_]) != 1:
@@ -104,23 +125,25 @@ def command(
             if list_ or compared is not None or decimals is not None:
                 raise UsageError("--rounded goes with NAME, FILE or --all, and without --decimals.")
             if everything:
-                return table_of_rounded(rounded=rounded, format=format, folders=folders)
-            return show_rounded(" ".join(name or ()), rounded=rounded, format=format, folders=folders)
+                return table_of_rounded(rounded=rounded, written=written, folders=folders)
+            return show_rounded(" ".join(name or ()), rounded=rounded, written=written, folders=folders)
         if compared is not None:
-            return compare(*compared, format=format, places=decimals, folders=folders)
+            return compare(*compared, written=written, places=decimals, folders=folders)
         if everything or list_:
-            return (table_of_all if everything else names)(format=format, folders=folders)
-        return show(" ".join(name or ()), format=format, places=decimals, svg=svg, folders=folders)
+            return (table_of_all if everything else names)(written=written, folders=folders)
+        return show(" ".join(name or ()), written=written, places=decimals, svg=svg, folders=folders)
 
     return Action(run)
 
 
-def show(name: str, *, format: str, places: int | None, svg: Path | None = None, folders: Sequence[Path] = ()) -> int:
+def show(
+    name: str, *, written: _Written, places: int | None, svg: Path | None = None, folders: Sequence[Path] = ()
+) -> int:
     """One method, and with ``svg`` its stability region and order star in that file."""
-    render = renderer(format)
+    written.check()
     method = method_of(name, folders)
     picture = None if svg is None else _picture(method, svg)
-    text = render(tableau_rows.single(method, _checked(places)))
+    text = written(tableau_rows.single(method, _checked(places)))
     if svg is not None and picture is not None:
         try:
             svg.write_text(picture, encoding="utf-8")
@@ -147,30 +170,30 @@ def _picture(method: Method, path: Path) -> str:
         raise UsageError(f"--svg: {error}") from None
 
 
-def compare(first: str, second: str, *, format: str, places: int | None, folders: Sequence[Path] = ()) -> int:
+def compare(first: str, second: str, *, written: _Written, places: int | None, folders: Sequence[Path] = ()) -> int:
     """Two methods side by side."""
-    render = renderer(format)
+    written.check()
     methods = method_of(first, folders), method_of(second, folders)
     if len({isinstance(method, NystromTableau) for method in methods}) == 2:
         raise UsageError("--compare: one of them is a Nyström method, for y″ = g(y) only. Compare it with another.")
-    out(render(tableau_rows.comparison(*methods, _checked(places))))
+    out(written(tableau_rows.comparison(*methods, _checked(places))))
     return DONE
 
 
-def table_of_all(*, format: str, folders: Sequence[Path] = ()) -> int:
+def table_of_all(*, written: _Written, folders: Sequence[Path] = ()) -> int:
     """The companion table: the catalogue, and the families up to a few stages."""
-    render = renderer(format)
+    written.check()
     with progress() as report:
         table = tableau_rows.companion(list(everything(folders)), report)
-    out(render(table))
+    out(written(table))
     return DONE
 
 
-def show_rounded(name: str, *, rounded: str, format: str, folders: Sequence[Path] = ()) -> int:
+def show_rounded(name: str, *, rounded: str, written: _Written, folders: Sequence[Path] = ()) -> int:
     """One method in floating-point numbers: what is exactly true of them."""
     from verification.report.rows import rounded as rounded_rows  # imports numpy, which the other tables do without
 
-    render = renderer(format)
+    written.check()
     method = method_of(name, folders)
     if isinstance(method, NystromTableau):
         raise UsageError(f'--rounded: "{method.name}" is for y″ = g(y); only Runge–Kutta methods are rounded here.')
@@ -178,20 +201,20 @@ def show_rounded(name: str, *, rounded: str, format: str, folders: Sequence[Path
         table = rounded_rows.single(method, _known(rounded))
     except (TypeError, ValueError) as error:  # an overflow, or coefficients that are not written out
         raise UsageError(str(error)) from None
-    out(render(table))
+    out(written(table))
     return DONE
 
 
-def table_of_rounded(*, rounded: str, format: str, folders: Sequence[Path] = ()) -> int:
+def table_of_rounded(*, rounded: str, written: _Written, folders: Sequence[Path] = ()) -> int:
     """What is left in the floating-point format of the methods that are algebraically stable or symplectic."""
     from verification.report.rows import rounded as rounded_rows
 
-    render = renderer(format)
+    written.check()
     if _known(rounded) == rounded_rows.GIVEN:
         raise UsageError(f"--all --rounded {rounded}: give a format, one of {', '.join(rounded_rows.FORMATS)}.")
     with progress() as report:
         table = rounded_rows.companion(list(everything(folders)), rounded, report)
-    out(render(table))
+    out(written(table))
     return DONE
 
 
@@ -203,12 +226,12 @@ def _known(rounded: str) -> str:
     return rounded
 
 
-def names(*, format: str, folders: Sequence[Path] = ()) -> int:
+def names(*, written: _Written, folders: Sequence[Path] = ()) -> int:
     """What there is."""
-    render = renderer(format)
+    written.check()
     smallest = {name: family.smallest for name, family in families.FAMILIES.items()} | {PAIR: 2}
     nystrom = [nystrom_catalogue.get(name) for name in nystrom_catalogue.names()]
-    out(render(tableau_rows.listing(list(tableaus.entries(folders)), smallest, nystrom)))
+    out(written(tableau_rows.listing(list(tableaus.entries(folders)), smallest, nystrom)))
     return DONE
 
 

@@ -9,9 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from odernn.written.lines import wrapped
 from verification import tasks
-from verification.commands.options import Action, TasksOption
-from verification.commands.terminal import DONE, UsageError, harmless, note, out
+from verification.commands.options import Action, TasksOption, WidthOption
+from verification.commands.terminal import DONE, UsageError, fitting, harmless, harmless_lines, note, out
+from verification.report.numbers import plural
 from verification.tasks import files
 from verification.tasks.task import SPLITS
 
@@ -35,6 +37,7 @@ def command(
         typer.Option("--set", metavar="KEY=VALUE", help="An option of the task, as in: forcing=0.9; may be repeated."),
     ] = None,
     tasks_dirs: TasksOption = None,
+    width: WidthOption = None,
 ) -> Action:
     """Load a task and say what it is: sequences of each split, baseline, origin, checksum."""
 
@@ -42,26 +45,37 @@ def command(
 
     def run() -> int:
         if name is not None:
-            return show(name, root=root, download=download, settings=tuple(settings or ()), tasks_dirs=folders)
+            return show(
+                name, root=root, download=download, settings=tuple(settings or ()), tasks_dirs=folders, width=width
+            )
         if root is not None or download or settings:
             raise UsageError("Give NAME: --root, --download and --set go with it. `odernn task` lists the names.")
-        return names(folders)
+        return names(folders, width)
 
     return Action(run)
 
 
-def names(tasks_dirs: Sequence[Path] = ()) -> int:
+def names(tasks_dirs: Sequence[Path] = (), width: int | None = None) -> int:
     """All tasks, each with its first line."""
-    known = tasks.names(tasks_dirs)
-    width = max(map(len, known))
-    out("".join(harmless(f"{name:<{width}}  {tasks.get(name, tasks_dirs).summary}") + "\n" for name in known))
+    from verification.commands.results import rendered
+    from verification.report.table import Column, Table
+
+    known = [(name, tasks.get(name, tasks_dirs).summary) for name in tasks.names(tasks_dirs)]
+    table = Table(plural(len(known), "task"), (Column("task"), Column("what is learned")), tuple(known))
+    out(harmless_lines(rendered(table, "text", width=width)))
     return DONE
 
 
 def show(
-    name: str, *, root: Path | None, download: bool, settings: Sequence[str], tasks_dirs: Sequence[Path] = ()
+    name: str,
+    *,
+    root: Path | None,
+    download: bool,
+    settings: Sequence[str],
+    tasks_dirs: Sequence[Path] = (),
+    width: int | None = None,
 ) -> int:
-    """A line for each split of the task; with ``download`` its files are fetched first."""
+    """A paragraph for each split of the task; with ``download`` its files are fetched first."""
     try:
         task = tasks.get(name, tasks_dirs)
     except KeyError as error:
@@ -74,7 +88,7 @@ def show(
             _, _, spec = task.load(split, root, **options)
         except ValueError as error:
             raise UsageError(str(error)) from None
-        out(harmless(spec.describe()) + "\n")
+        out("\n".join(wrapped(harmless(spec.describe()), width or fitting(), rest="  ")) + "\n")
     return DONE
 
 

@@ -9,7 +9,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Protocol
+
+from odernn.written.lines import strung
+from verification.report.numbers import clock
 
 DONE = 0
 DIFFERENCE = 1
@@ -20,6 +24,8 @@ INTERRUPTED = 130
 TERMINATED = 143
 
 SECONDS_TO_FIRST_LINE = 10.0
+NARROWEST = 50
+"""Characters of a line in a narrower terminal, which wraps its lines by itself."""
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 COLOURS = (AUTO, ALWAYS, NEVER)
@@ -68,6 +74,16 @@ def is_coloured(choice: str) -> bool:
         return choice == ALWAYS
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     return is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def fitting() -> int:
+    """The width that lines are made for: that of the terminal, if it is no narrower than anything can be."""
+    return max(width(), NARROWEST)
+
+
+def header(*parts: str) -> str:
+    """What a run is, in lines that fit a terminal; each of its parts is whole where a line has room for it."""
+    return "\n".join(strung(map(harmless, parts), fitting()))
 
 
 def note(text: str) -> None:
@@ -133,20 +149,41 @@ def _bar() -> Iterator[Progress]:
         yield report
 
 
+@dataclass(frozen=True)
+class ProgressStage:
+    """Jobs of one kind, the first of which was begun when ``before`` of them were done already."""
+
+    kind: str
+    before: int
+    done: int
+    total: int
+    begun: float
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.done}/{self.total}" if self.total else self.kind
+
+    def left(self, now: float) -> str:
+        """How long the others take, if they take as long as these; "" where none is done yet."""
+        here = self.done - self.before
+        return f", {clock((self.total - self.done) * (now - self.begun) / here)} left" if here > 0 else ""
+
+
 @contextmanager
 def lines(seconds: float = SECONDS_TO_FIRST_LINE) -> Iterator[Progress]:
     """The latest state on stderr after ``seconds``, and after twice the time each: a day is a dozen lines of a log."""
     started = time.monotonic()
-    state = ["planning"]
+    state = [ProgressStage("planning", 0, 0, 0, started)]
     ended = threading.Event()
 
     def report(kind: str, done: int, total: int) -> None:
-        state[0] = f"{kind} {done}/{total}"
+        of_kind = state[0] if state[0].kind == kind else ProgressStage(kind, done, done, total, time.monotonic())
+        state[0] = replace(of_kind, done=done, total=total)
 
     def speak() -> None:
         wait = seconds
         while not ended.wait(wait):
-            note(f"{state[0]} after {time.monotonic() - started:.0f} s")
+            now, stage = time.monotonic(), state[0]
+            note(f"{stage} after {now - started:.0f} s{stage.left(now)}")
             wait *= 2
 
     thread = threading.Thread(target=speak, daemon=True, name="progress")

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from verification.commands.options import Action, CellsOption, TasksOption
+from verification.commands.options import Action, CellsOption, TasksOption, WidthOption
 from verification.commands.terminal import DONE, UsageError, note, out, progress
 from verification.training import TrainingError
 
@@ -43,10 +43,13 @@ def command(
     ] = None,
     cells_dirs: CellsOption = None,
     tasks_dirs: TasksOption = None,
+    width: WidthOption = None,
 ) -> Action:
     """Train a cell on a task. A run that was killed goes on from its last checkpoint, with the same result."""
     if listed:
-        return Action(lambda: show(task, tuple(tasks_dirs or ())))
+        return Action(lambda: show(task, tuple(tasks_dirs or ()), width))
+    if width is not None:
+        raise UsageError("--width: is of the list. Give --list, too, or leave it out.")
     options = TrainOptions(
         task=task,
         cell=cell,
@@ -88,14 +91,15 @@ class TrainOptions:
     tasks_dirs: tuple[Path, ...] = ()
 
 
-def show(task: str | None, tasks_dirs: Sequence[Path] = ()) -> int:
+def show(task: str | None, tasks_dirs: Sequence[Path] = (), width: int | None = None) -> int:
     """The configurations that come with the library."""
+    from verification.commands.results import rendered
     from verification.training import listing
 
     name = None if task is None else _known(task, tasks_dirs)
     if name is not None and not listing.rows(name):
         raise UsageError(f'--list: no configuration trains on "{name}". `odernn train --list` shows all.')
-    out(listing.text(name) + "\n")
+    out(rendered(listing.table(name), "text", width=width))
     return DONE
 
 

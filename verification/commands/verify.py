@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 import odernn
+from odernn.written.lines import labelled
 from verification.commands.options import (
     STORE,
     Action,
@@ -43,7 +44,9 @@ from verification.commands.terminal import (
     DONE,
     UsageError,
     cores,
+    fitting,
     harmless,
+    header,
     is_coloured,
     note,
     out,
@@ -380,12 +383,10 @@ def _header(settings: Settings) -> str:
     installed = executions.installed()
     usable = ", ".join(name for name, is_there in installed.items() if is_there)
     missing = ", ".join(name for name, is_there in installed.items() if not is_there)
-    place = "" if settings.device == "cpu" else f"device {settings.device} · "
-    return (
-        f"odernn {odernn.__version__} · torch {torch.__version__} · float64 · {place}seed {settings.seed} · "
-        f"budget {settings.budget} · executions: {usable}"
-        + (f" (not {missing}: `odernn doctor` says why)" if missing else "")
-    )
+    place = () if settings.device == "cpu" else (f"device {settings.device}",)
+    where = f"executions: {usable}" + (f" (not {missing}: `odernn doctor` says why)" if missing else "")
+    versions = f"odernn {odernn.__version__}", f"torch {torch.__version__}", "float64", *place
+    return header(*versions, f"seed {settings.seed}", f"budget {settings.budget}", where)
 
 
 # --- the run, and after it --------------------------------------------------------------------------------------
@@ -407,12 +408,7 @@ def _print_screen(results: JudgedRun, folder: Path, store: Path, options: Option
     from verification.report.rows import screen
 
     wanted, run = options.wanted, results.judgements
-    papers = papers_of(run, registry)
-    claims = screen.tried(run, papers)
-    wanted.check(papers.values())
-    of_paper = [claim for claim in claims if wanted.paper in ("", claim.paper)]
-    shown = [claim for claim in of_paper if not wanted.only or claim.shown in wanted.only]
-    left_out = wanted.left_out("claim", len(claims) - len(of_paper), len(of_paper) - len(shown))
+    shown, left_out = wanted.claims(run, papers_of(run, registry))
     facts, where = results.facts, (str(store), str(folder))
     page = screen.Screen(run, shown, facts, *where, width=width(), only=wanted.only, left_out=left_out)
     lines = list(map(harmless, [page.last()] if options.quiet else page.lines()))
@@ -439,6 +435,7 @@ def _print_table(results: JudgedRun, folder: Path, options: Options, registry: R
     lines += rows.refutations(shown, str(folder), facts.claims_dirs, run)
     if left_out:
         lines.append(rows.LABEL.format("left out") + left_out)
+    lines = [part for line in lines for part in labelled(line, fitting())]
     table = rendered(rows.table(shown, facts, full=options.full, among=run), options.format or "text")
     if options.format in (None, "text"):
         out("\n".join([*lines, "", coloured(table, options.color)]))

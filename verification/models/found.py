@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import json
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tabulate import tabulate
 
+from odernn.written.lines import wrapped
 from verification.models.exponents import StepSpectrum
 from verification.monitors import Measurement
+from verification.report.fit import to_width
+from verification.report.formats import text
+from verification.report.table import Column, Table
 
 SHARE = 0.99
 STEEP = 3.0
@@ -211,18 +213,22 @@ def _memory(layer: LayerTrial) -> str:
 
 
 def page(trial: ModelTrial, width: int = 100) -> str:
-    """Verdict and figures; sentences are broken at ``width``, tables are as wide as they are."""
+    """Verdict and figures, in lines of ``width``."""
     said, value = trial.energy
     shape = " × ".join(map(str, trial.inputs))
-    lines = [f"{trial.model} on inputs {shape}; E = {said} = {_short(value)}", ""]
-    lines += [textwrap.fill(line, width, initial_indent="- ", subsequent_indent="  ") for line in trial.verdict]
+    lines = [*wrapped(f"{trial.model} on inputs {shape}; E = {said} = {_short(value)}", width), ""]
+    lines += [part for line in trial.verdict for part in wrapped(line, width, first="- ", rest="  ")]
     if trial.layers:
-        lines += ["", tabulate([_row(each) for each in trial.layers], headers=HEADERS, disable_numparse=True)]
+        lines += ["", _table(HEADERS, [_row(each) for each in trial.layers], width)]
     bounds = [_bound(layer, each) for layer in trial.layers for each in layer.bounded]
     if bounds:
-        lines += ["", tabulate(bounds, headers=BOUND_HEADERS, disable_numparse=True)]
-    lines += ["", *(f"note: {each}" for each in trial.notes)] if trial.notes else []
-    return "\n".join(lines)
+        lines += ["", _table(BOUND_HEADERS, bounds, width)]
+    notes = [line for each in trial.notes for line in wrapped(f"note: {each}", width, rest="  ")]
+    return "\n".join([*lines, "", *notes] if notes else lines)
+
+
+def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], width: int) -> str:
+    return text.render(to_width(Table("", tuple(map(Column, heads)), tuple(rows)), width)).rstrip("\n")
 
 
 HEADERS = ("layer", "steps", "‖∂E/∂X_1‖", "‖∂E/∂X_N‖", "exponents a step", "σ_max(J_n)", "σ_min(J_n)")

@@ -70,6 +70,17 @@ def decades(slack: float | None) -> str:
     return minus(text if float(text) else text.lstrip("-"))
 
 
+def clock(seconds: float) -> str:
+    """Minutes and seconds, with hours where there are any.
+
+    >>> clock(9.6), clock(4000)
+    ('0:10', '1:06:40')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def plural(number: int, noun: str) -> str:
     """1 cell, 2 cells."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

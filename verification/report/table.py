@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -24,15 +24,22 @@ class Column:
 class Cell:
     """Text of which the part in front, ``strong``, is set in bold by the formats that can.
 
-    ``note``: the number, from 1, of the footnote of the table that has all of it; 0: none.
+    ``note``: the number, from 1, of the footnote of the table that has all of it; 0: none. ``remark`` stands behind it
+    in brackets, in a terminal with little room as a footnote.
     """
 
     text: str
     strong: str = ""
     note: int = 0
+    remark: str = ""
+
+    @property
+    def weak(self) -> str:
+        """What is not set in bold, without the number of the footnote."""
+        return self.text + (f" ({self.remark})" if self.remark else "")
 
     def __str__(self) -> str:
-        return self.strong + self.text + (f" [{self.note}]" if self.note else "")
+        return self.strong + self.weak + (f" [{self.note}]" if self.note else "")
 
 
 Entry: TypeAlias = str | Cell
@@ -40,17 +47,22 @@ Entry: TypeAlias = str | Cell
 
 @dataclass(frozen=True)
 class Figure:
-    """What stands above a table: a drawing in lines of text, the same for LaTeX, and its numbers for programs."""
+    """What stands above a table: a drawing in lines of text, the same for LaTeX, and its numbers for programs.
+
+    ``drawn``: the text in lines of at most so many characters, where it can be drawn narrower.
+    """
 
     text: str
     latex: str
     data: tuple[Mapping[str, Any], ...]
+    drawn: Callable[[int], str] | None = None
 
 
 @dataclass(frozen=True)
 class Table:
     """``rows`` are for people, with ``notes`` under them. ``records`` hold every field, unrounded, one a judgement;
-    None: the rows themselves. ``width``: of the terminal that it is made for, if it is made for one.
+    None: the rows themselves. ``width``: of the terminal that it is made for, if it is made for one; ``gap``: between
+    its columns there.
     """
 
     title: str
@@ -61,6 +73,7 @@ class Table:
     figure: Figure | None = None
     notes: tuple[str, ...] = ()
     width: int | None = None
+    gap: int = 2
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, 1):

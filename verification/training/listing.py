@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from verification.report.numbers import plural
+from verification.report.table import Column, Table
 from verification.training import configuration
 from verification.training.configuration import Configuration
 
-ROW_HEADINGS = ("configuration", "row", "task", "cell", "units", "parameters", "printed result")
+COLUMNS = (
+    Column("configuration", least=36),
+    Column("row", least=13),
+    Column("task", least=12, spare=True),
+    Column("cell", least=8),
+    Column("units", least=5),
+    Column("parameters", spare=True),
+    Column("printed result", least=12),
+)
 FILE_HEADINGS = ("configuration", "printed in", "task", "cells", "rows")
 
 
@@ -31,14 +41,17 @@ def files() -> list[tuple[str, ...]]:
     return [(*key, ", ".join(dict.fromkeys(cells)), str(len(cells))) for key, cells in by_file.items()]
 
 
-def text(task: str | None = None) -> str:
-    """``rows`` for a terminal."""
-    return _tabulated(rows(task), ROW_HEADINGS, "simple")
+def table(task: str | None = None) -> Table:
+    """``rows`` as a table."""
+    listed = rows(task)
+    return Table(title=plural(len(listed), "configuration"), columns=COLUMNS, rows=tuple(listed))
 
 
 def markdown() -> str:
     """``files`` for a page."""
-    return _tabulated(files(), FILE_HEADINGS, "github")
+    from tabulate import tabulate
+
+    return str(tabulate(files(), headers=FILE_HEADINGS, tablefmt="github", disable_numparse=True))
 
 
 def _cell(config: Configuration) -> str:
@@ -50,9 +63,3 @@ def _cell(config: Configuration) -> str:
 def _units(config: Configuration) -> str:
     layers = config.network.num_layers
     return f"{config.network.hidden_size} × {layers}" if layers > 1 else str(config.network.hidden_size)
-
-
-def _tabulated(lines: list[tuple[str, ...]], headings: tuple[str, ...], style: str) -> str:
-    from tabulate import tabulate
-
-    return str(tabulate(lines, headers=headings, tablefmt=style, disable_numparse=True))

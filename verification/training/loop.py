@@ -23,6 +23,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from verification.report.numbers import clock
 from verification.tasks.task import Root
 from verification.training import (
     SettingError,
@@ -475,7 +476,7 @@ class TrainingRun:
         per_second = steps * self.train_data.count / self.batches / max(seconds, 1e-9)
         loss = here.loss / max(here.seen, 1)
         where = f"epoch {here.epoch + 1}/{plan.epochs}, loss {loss:.4g}"
-        return f"{where}, {per_second:.0f} sequences/s, {_clock(left)} left, step"
+        return f"{where}, {per_second:.0f} sequences/s, {clock(left)} left, step"
 
 
 # --- small things -----------------------------------------------------------------------------------------------
@@ -488,9 +489,3 @@ def mixed(seed: int, step: int, rank: int) -> int:
 
 def _prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {prefix + name: value for name, value in tensors.items()}
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

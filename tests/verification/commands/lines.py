@@ -14,7 +14,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str, remarks: str = 
     """Stdout of a command that is done; ``remarks`` is all of stderr but for the lines that slow machines are told."""
     assert main(list(arguments)) == DONE
     captured = capsys.readouterr()
-    assert re.sub(r"^\w+( \d+/\d+)? after \d+ s\n", "", captured.err, flags=re.MULTILINE) == remarks
+    assert re.sub(r"^\w+( \d+/\d+)? after \d+ s(, [\d:]+ left)?\n", "", captured.err, flags=re.MULTILINE) == remarks
     return captured.out
 
 

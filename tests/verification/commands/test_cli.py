@@ -18,6 +18,7 @@ from types import SimpleNamespace
 import pytest
 
 import odernn
+from odernn.written.lines import room
 from tests.tiers import only
 from verification import cli, domains, verdict
 from verification.cli import main
@@ -89,12 +90,26 @@ def fails(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
 
 def test_table_prints_the_store_and_nothing_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     make_store(Path("odernn.sqlite"))
-    assert main(["table", "--width", "200"]) == DONE
+    assert main(["table", "--width", "200", "--claim", "icml-C.1", "--claim", "thm-S"]) == DONE
     captured = capsys.readouterr()
     assert captured.err == ""
     (row,) = [line.split() for line in captured.out.splitlines() if line.startswith("icml-C.1 ")]
     assert row[:3] == ["icml-C.1", "psMNIST-128,", "layer"] and row[8] == "270" and row[-4] == "proved"
     assert "theorem, tested" in captured.out and SOURCE in captured.out and "seed 5" in captured.out
+
+
+def test_table_in_text_has_a_row_a_claim_if_nothing_else_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    make_store(Path("odernn.sqlite"))
+    assert main(["table", "--width", "200"]) == DONE
+    captured = capsys.readouterr()
+    rows = [re.split(r"\s{2,}", line) for line in captured.out.splitlines() if line.startswith(("icml-C.1 ", "thm-S "))]
+    assert captured.err == "" and len(rows) == 2 and rows[1][:2] == ["thm-S", "theorem, tested"]
+    assert "found: 2 claims\n" in captured.out and "A row a claim: " in captured.out
+    assert main(["table", "--only", "inapplicable", "--width", "200"]) == DONE
+    captured = capsys.readouterr()
+    assert "thm-S " not in captured.out and "left out: 1 claim with another verdict" in captured.err
+    code, line = fails(capsys, "table", "--columns", "on data")
+    assert code == USAGE and line.rstrip().endswith("--full has those of cells.")
 
 
 @pytest.mark.parametrize("name", ["text", "github", "latex", "csv", "json"])
@@ -411,7 +426,7 @@ def test_a_false_claim_is_refuted_and_replayed(
     assert captured.out.startswith("claims     1 tried on 1 domain, 1 cell: 1 refuted\nrefuted    small.False  free ")
     assert "refuted (witness 1)" in captured.out
     assert captured.err.startswith(f"odernn {odernn.__version__} · torch ") and "executions: torch" in captured.err
-    replay = re.search(r"replay: odernn (.*)", captured.out)
+    replay = re.search(r"replay:\s+odernn (.*)", captured.out)
     assert replay and replay[1] == "witness verify witnesses/small-false-free-layer1-momentum.json --claims 'my claims'"
 
     witness = "witnesses/small-false-free-layer1-momentum.json"
@@ -430,7 +445,7 @@ def test_a_false_claim_is_refuted_and_replayed(
     assert main(tiny) == DONE
     again = capsys.readouterr().out
     assert again == captured.out
-    assert main(["table"]) == DONE
+    assert main(["table", "--claim", "small.False"]) == DONE
     assert again.endswith("\n" + capsys.readouterr().out)
 
 
@@ -469,7 +484,7 @@ def test_a_format_for_programs_is_alone_on_stdout(capsys: pytest.CaptureFixture[
     assert main([*tiny, "--format", "json"]) == DONE
     captured = capsys.readouterr()
     assert json.loads(captured.out)["rows"][0]["claim"] == "small.False"
-    assert "claims     1 tried" in captured.err and "replay: " in captured.err
+    assert "claims     1 tried" in captured.err and "replay:\n  odernn witness " in captured.err
 
 
 def test_a_run_ends_in_one_screen_and_quietly_in_its_last_line(
@@ -636,7 +651,34 @@ def test_progress_of_a_run_without_a_terminal_is_a_line_now_and_then(
         report("searching", 3, 93)
         assert heard.wait(120)
     *_, line = capsys.readouterr().err.splitlines()
-    assert re.fullmatch(r"searching 3/93 after \d+ s", line)
+    assert re.fullmatch(r"searching 3/93 after \d+ s", line)  # and nothing is said of what is left: none of these 3 ran
+    heard.clear()
+    with terminal.lines(0.05) as report:
+        report("searching", 3, 93)
+        report("searching", 33, 93)
+        assert heard.wait(120)
+    *_, line = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"searching 33/93 after \d+ s, \d+:\d\d left", line)
+
+
+def test_the_time_that_is_left_is_that_of_the_jobs_that_are_left() -> None:
+    stage = terminal.ProgressStage("searching", before=10, done=30, total=90, begun=100.0)
+    assert stage.left(now=140.0) == ", 2:00 left"
+    assert terminal.ProgressStage("judging", 5, 5, 9, 0.0).left(now=3.0) == ""
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_evidence_is_wrapped_and_commands_are_whole(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tiny: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main([*tiny, "--full"]) == DONE
+    captured = capsys.readouterr()
+    wide = [line for line in captured.out.splitlines() if room(line) > width]
+    assert all(line.startswith("  odernn witness verify witnesses/") for line in wide) and len(wide) <= 1
+    assert "odernn witness verify witnesses/small-false-free-layer1-momentum.json --claims 'my claims'" in captured.out
+    assert max(map(room, captured.err.splitlines())) <= width
+    assert "executions: torch" in captured.err and "budget tiny" in captured.err
 
 
 COMMAND = shutil.which("odernn", path=str(Path(sys.executable).parent))

@@ -130,9 +130,9 @@ def test_what_is_no_table_stays_as_it_is() -> None:
 
 def test_table_has_colour_if_it_is_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     make_store(Path("odernn.sqlite"))
-    before = printed(capsys, "table")
-    assert "\x1b" not in before and printed(capsys, "table", "--color", "never") == before
-    shown = printed(capsys, "table", "--color", "always")
+    before = printed(capsys, "table", "--full")
+    assert "\x1b" not in before and printed(capsys, "table", "--full", "--color", "never") == before
+    shown = printed(capsys, "table", "--full", "--color", "always")
     assert plain(shown) == before and painted(shown, GREEN) == ["proved"]
     assert "\x1b" not in printed(capsys, "table", "--format", "github")
     assert "--color always" not in (said := refused(capsys, "table", "--color", "always", "--format", "csv"))
@@ -154,11 +154,13 @@ def test_on_a_terminal_of_the_system(capsys: pytest.CaptureFixture[str]) -> None
     said = {}
     for name, variables in {"auto": {}, "NO_COLOR": {"NO_COLOR": "1"}}.items():
         ours, theirs = pty.openpty()
-        done = subprocess.run(command("table"), stdout=theirs, stderr=subprocess.PIPE, env=colourless | variables)
+        done = subprocess.run(
+            command("table", "--full"), stdout=theirs, stderr=subprocess.PIPE, env=colourless | variables
+        )
         os.close(theirs)
         assert done.returncode == 0, done.stderr
         said[name] = os.read(ours, 1 << 16).decode().replace("\r\n", "\n")
         os.close(ours)
-    piped = subprocess.run(command("table"), capture_output=True, text=True, env=colourless)
+    piped = subprocess.run(command("table", "--full"), capture_output=True, text=True, env=colourless)
     assert "\x1b" not in said["NO_COLOR"] == piped.stdout
     assert painted(said["auto"], GREEN) == ["proved"] and plain(said["auto"]) == piped.stdout

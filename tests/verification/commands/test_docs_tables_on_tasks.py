@@ -260,7 +260,7 @@ def test_a_picture_is_drawn_over_an_earlier_one(run: Path, tmp_path: Path, capsy
 
 
 def test_the_table_by_the_command_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["table", "--task", "adding", "--runs", str(run)]) == 0
+    assert main(["table", "--task", "adding", "--runs", str(run), "--width", "200"]) == 0
     text = capsys.readouterr().out
     assert "unicornn" in text and "0.167" in text and "In all runs: task.steps = 6, task.count = 10." in text
     assert main(["table", "--task", "adding", "--runs", str(run), "--by-epoch", "--format", "csv"]) == 0

@@ -43,7 +43,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_one_method_in_full(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = printed(capsys, "gauss", "2").splitlines()
+    lines = printed(capsys, "gauss", "2", "--width", "120").splitlines()
     assert lines[0] == "gauss 2 · 2 stages · hairer1996, Table IV.5.1"
     assert lines[2] == "  1/2 − √3/6 │        1/4  1/4 − √3/6"
     rows = {line[:28].strip(): re.split(r"\s{2,}", line[30:].strip()) for line in lines[9:]}
@@ -155,7 +155,7 @@ def test_a_comparison_marks_the_differences_and_nothing_else(capsys: pytest.Capt
 @pytest.mark.slow
 def test_the_companion_table_has_the_printed_rows_and_the_whole_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
     """Three rows are those of the house's own document; false ones beside true ones."""
-    text = printed(capsys, "--all")
+    text = printed(capsys, "--all", "--width", "300")
     cells = (re.split(r"\s{2,}", line) for line in text.splitlines() if line[:1] != " ")
     rows = {row[0]: row[1:] for row in cells}
     assert rows["gauss 2"] == ["4", "[τ,τ,τ,τ]", "0", "yes", "yes", "yes"]

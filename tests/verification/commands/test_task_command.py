@@ -17,14 +17,15 @@ DONE, USAGE = 0, 2
 
 
 def test_without_a_name_every_task_is_listed_with_its_first_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["task"]) == DONE
-    lines = capsys.readouterr().out.splitlines()
+    assert main(["task", "--width", "200"]) == DONE
+    title, _, _, _, *lines = capsys.readouterr().out.splitlines()
+    assert title == f"{len(tasks.names())} tasks"
     assert [line.split()[0] for line in lines] == list(tasks.names())
     assert all(line.endswith(tasks.get(line.split()[0]).summary) for line in lines)
 
 
 def test_a_task_is_described_split_by_split(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["task", "adding", "--set", "steps=20", "--set", "count=7"]) == DONE
+    assert main(["task", "adding", "--set", "steps=20", "--set", "count=7", "--width", "300"]) == DONE
     expected = [adding.load(split, steps=20, count=7)[2].describe() for split in ("train", "validation", "test")]
     assert capsys.readouterr().out.splitlines() == expected
     assert "7 sequences of 20 × 2" in expected[0]

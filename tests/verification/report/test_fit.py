@@ -57,6 +57,57 @@ def test_what_does_not_fit_its_lines_is_a_footnote_with_all_of_it_once() -> None
     assert "[1] minimal polynomial" in text and text.count("minimal polynomial x^6") == 1
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_every_cell_is_read_back_from_its_column(width: int) -> None:
+    without_marks = str(TABLE.rows[1][0]).replace("x̂", "x")
+    rows = (TABLE.rows[0], (without_marks, *TABLE.rows[1][1:]), TABLE.rows[2])
+    fitted = fit.to_width(replace(TABLE, rows=rows), width)
+    widths = [column.width or 0 for column in fitted.columns]
+    lines = renderer("text")(fitted).splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("---")) + 1
+    last = next((place for place, line in enumerate(lines) if line.startswith("[1] ")), len(lines))
+    body = lines[first:last]
+    bare = ["".join(text.split()) for text in map(str, (cell for row in fitted.rows for cell in row))]
+    columns = []
+    for place, wide in enumerate(widths):
+        start = sum(widths[:place]) + fitted.gap * place
+        columns.append("".join("".join(line[start : start + wide].split()) for line in body))
+    for place, column in enumerate(columns):
+        wanted = "".join(bare[place :: len(columns)])
+        assert column.startswith(wanted), fitted.columns[place].name
+
+
+def test_a_remark_is_behind_its_word_or_a_footnote_where_it_has_no_room() -> None:
+    remark = "2.5e6 evaluations, power control 0.99"
+    rows = (("a" * 30, "b" * 30, Cell("not-refuted", remark=remark)), ("a", "b", Cell("proved", remark="for all")))
+    table = Table("t", (Column("one"), Column("two"), Column("verdict", least=12)), rows)
+    narrow, wide = fit.to_width(table, 60), fit.to_width(table, 140)
+    assert narrow.notes == (remark,) and [str(row[-1]) for row in narrow.rows] == [
+        "not-refuted [1]",
+        "proved (for all)",
+    ]
+    assert wide.notes == () and str(wide.rows[0][-1]) == f"not-refuted ({remark})"
+    for name in ("github", "latex", "csv", "json"):
+        assert remark in renderer(name)(fit.noted(table)), name
+
+
+def test_rows_are_told_apart_where_they_have_many_lines() -> None:
+    words = "one two three four five six"
+    table = Table("t", (Column("a"), Column("b")), (("x", words * 3), ("y", "short"), ("z", "short")))
+    text = renderer("text")(fit.to_width(table, 30))
+    body = text.partition("---\n")[2]
+    assert "\n\ny" in body and "\nz" in body and "\n\nz" not in body
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_no_head_is_broken_inside_a_word(width: int) -> None:
+    names = ("network", "m", "parameters", "settings", "validation", "without input", "published")
+    columns = tuple(Column(name, "right" if name != "settings" else "left") for name in names)
+    table = Table("t", columns, (("unicornn", "128", "35,000", "optimizer.lr = 0.01", "96.00%", "–", "97.8% (x)" * 4),))
+    head = renderer("text")(fit.to_width(table, width)).partition("---")[0].split()
+    assert set(" ".join(names).split()) <= set(head)
+
+
 def test_spare_columns_go_first_and_the_caption_names_them() -> None:
     narrow, wide = fit.to_width(TABLE, 50), fit.to_width(TABLE, 160)
     assert [column.name for column in narrow.columns] == ["claim", "network · domain", "bound", "verdict"]

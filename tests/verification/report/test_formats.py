@@ -137,3 +137,8 @@ def test_latex_compiles_alone(tmp_path: Path) -> None:
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_subscripts_that_stand_side_by_side_are_one_group() -> None:
+    assert escape("log₁₀") == "log$_{10}$" and escape("x²⁰₁ y₁") == "x$^{20}$$_{1}$ y$_{1}$"
+    assert escape("Yₙ₋₁ᵀ") == "Y$_{n-1}$$^{T}$" and "$_{1}$$_{0}$" not in escape("slack: least log₁₀(bound/worst)")

@@ -137,7 +137,7 @@ def test_a_refutation_of_a_claim_of_one_s_own(capsys: pytest.CaptureFixture[str]
     assert main(["verify", "--checkpoint", str(path), *options]) == 0
     out = capsys.readouterr().out
     assert "refuted    my.False, layer 1, max abs(zₙ): measured" in out
-    replays = re.findall(r"replay: odernn witness verify (\S+) --claims claims", out)
+    replays = re.findall(r"replay:\s+odernn witness verify (\S+) --claims claims", out)
     assert len(replays) == 2
     assert main(["witness", "verify", replays[0], "--claims", "claims"]) == 0
     assert "\ncertified: my.False" in capsys.readouterr().out

@@ -312,6 +312,7 @@ def test_every_configuration_is_whole() -> None:
 
 def test_the_list_has_every_configuration() -> None:
     assert [(file, row) for file, row, *_ in listing.rows()] == [(f, r or "") for f, r, _ in configuration.everything()]
-    lines = listing.text("eigenworms").splitlines()
-    assert len(lines) == 2 + 5 and "90.3 ± 3.0%" in lines[2] and lines[0].split()[0] == "configuration"
+    table = listing.table("eigenworms")
+    assert table.title == "5 configurations" and table.columns[0].name == "configuration"
+    assert len(table.rows) == 5 and "90.3 ± 3.0%" in table.rows[0]
     assert len(listing.markdown().splitlines()) == 2 + 14

@@ -12,6 +12,7 @@ from tests.verification.training.plans import CHECKOUT, TEXT, spec
 from tests.verification.training.test_published_rows import DISAGREE
 from verification import tasks
 from verification.cli import main
+from verification.commands.results import rendered
 from verification.commands.terminal import DONE, USAGE
 from verification.training import configuration, listing, network, optimizers, re_signing
 
@@ -42,13 +43,15 @@ def test_a_run_by_its_configuration_alone(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", "--list"]) == DONE
+    assert main(["train", "--list", "--width", "250"]) == DONE
     everything = capsys.readouterr().out
-    assert everything == listing.text() + "\n"
-    assert main(["train", "--list", "EigenWorms"]) == DONE
+    assert everything == rendered(listing.table(), "text", width=250)
+    assert main(["train", "--list", "EigenWorms", "--width", "250"]) == DONE
     worms = capsys.readouterr().out
-    assert len(worms.splitlines()) == 2 + 5 and all("eigenworms" in line for line in worms.splitlines()[2:])
-    assert len(everything.splitlines()) == 2 + len(list(configuration.everything()))
+    assert len(worms.splitlines()) == 4 + 5 and all("eigenworms" in line for line in worms.splitlines()[4:])
+    assert len(everything.splitlines()) == 4 + len(list(configuration.everything()))
+    assert main(["train", "adding", "--width", "100"]) == USAGE
+    assert capsys.readouterr().err == "odernn: --width: is of the list. Give --list, too, or leave it out.\n"
 
 
 WRONG = {

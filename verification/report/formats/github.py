@@ -41,4 +41,4 @@ def _cell(entry: Entry) -> str:
     if isinstance(entry, str):
         return escape(entry)
     strong = f"**{escape(entry.strong)}**" if entry.strong else ""
-    return strong + escape(entry.text) + (f"[^{entry.note}]" if entry.note else "")
+    return strong + escape(entry.weak) + (f"[^{entry.note}]" if entry.note else "")

@@ -143,14 +143,16 @@ _ACCENTS = {
     "\u0300": r"\grave",
     "\u0308": r"\ddot",
 }
+_GROUP = r"\$[_^]\{((?:[^{}$])*)\}\$"
+_GROUPS = re.compile(r"\$([_^])\{[^{}$]*\}\$(?:\$\1\{[^{}$]*\}\$)+")
 _POWER = re.compile(r"10\^(−?[0-9]+(?:\.[0-9]+)?)")
 
 
 def escape(text: str) -> str:
     r"""Text for LaTeX: powers of ten, Greek letters, sub- and superscripts, accents and signs become mathematics.
 
-    >>> print(escape("α ≤ 10^410.2"), escape("yₙ & ŷ"))
-    $\alpha$ $\leq$ $10^{410.2}$ y$_{n}$ \& $\hat{y}$
+    >>> print(escape("α ≤ 10^410.2"), escape("yₙ & ŷ"), escape("log₁₀"))
+    $\alpha$ $\leq$ $10^{410.2}$ y$_{n}$ \& $\hat{y}$ log$_{10}$
     """
     done, at = [], 0
     for match in _POWER.finditer(text):
@@ -166,7 +168,12 @@ def _escape_plain(text: str) -> str:
             done[-1] = f"${_ACCENTS[character]}{{{done[-1].strip('$')}}}$"
         else:
             done.append(_escape_character(character))
-    return "".join(done)
+    return _GROUPS.sub(_one_group, "".join(done))
+
+
+def _one_group(match: re.Match[str]) -> str:
+    """Subscripts that stand side by side, or superscripts, are one: $_{1}$$_{0}$ is $_{10}$."""
+    return f"${match[1]}{{{''.join(re.findall(_GROUP, match[0]))}}}$"
 
 
 def _escape_character(character: str) -> str:
@@ -271,4 +278,4 @@ def _cell(entry: Entry, width: float | None) -> str:
         return escape(breakable(entry, width))
     strong = f"\\textbf{{{escape(breakable(entry.strong, width))}}}" if entry.strong else ""
     note = f"\\textsuperscript{{{entry.note}}}" if entry.note else ""
-    return strong + escape(breakable(entry.text, width)) + note
+    return strong + escape(breakable(entry.weak, width)) + note

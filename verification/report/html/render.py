@@ -86,5 +86,5 @@ def _entry(entry: Entry) -> Markup:
     """A cell of a table, its strong part in front."""
     if isinstance(entry, Cell):
         strong = Markup("<strong>{}</strong>").format(typeset(entry.strong)) if entry.strong else Markup()
-        return strong + typeset(str(_seen(entry.text)))
+        return strong + typeset(str(_seen(entry.weak)))
     return typeset(str(_seen(entry)))

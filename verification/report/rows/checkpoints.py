@@ -16,14 +16,13 @@ COLUMNS = (
     Column("layer"),
     Column("quantity", width=26),
     Column("statement", width=16),
-    Column("premises", width=30),
+    Column("premises", width=30, spare=True),
     Column("bound", "right"),
     Column("measured", "right"),
-    Column("largest", "right"),
+    Column("largest", "right", spare=True),
     Column("slack (decades)", "right"),
-    Column("verdict"),
-    Column("at", width=12),
-    Column("why", width=44),
+    Column("verdict", width=44, least=12),
+    Column("at", width=12, spare=True),
 )
 LABEL = "{:<10} "
 
@@ -50,9 +49,8 @@ EXPLAINED = (
 
 
 def _cells(row: Row) -> tuple[str | Cell, ...]:
-    word: str | Cell = row.shown or NOT_AVAILABLE
-    if row.verdict in (verdict.REFUTED, FAILS):
-        word = Cell("", strong=row.verdict)
+    strong = row.verdict in (verdict.REFUTED, FAILS)
+    word = Cell("" if strong else row.shown or NOT_AVAILABLE, row.verdict if strong else "", remark=row.because)
     measured = size(row.log_measured) if row.kind == "bound" else number(row.value)
     return (
         str(row.layer) if row.layer else "all",
@@ -65,7 +63,6 @@ def _cells(row: Row) -> tuple[str | Cell, ...]:
         decades(row.slack),
         word,
         row.at or NOT_AVAILABLE,
-        row.because or NOT_AVAILABLE,
     )
 
 

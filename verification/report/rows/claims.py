@@ -166,8 +166,7 @@ def _verdict(judgement: Judgement, witnesses: Sequence[int]) -> Cell:
     if judgement.verdict == verdict.REFUTED:
         which = ", ".join(map(str, witnesses))
         return Cell(f" (witness {which})" if which else "", strong=judgement.shown)
-    note = _note(judgement)
-    return Cell(f"{judgement.shown} ({note})" if note else judgement.shown)
+    return Cell(judgement.shown, remark=_note(judgement))
 
 
 def _note(judgement: Judgement) -> str:

@@ -12,6 +12,7 @@ from odernn.architecture.growth import Growth, SlowClass, growth_limit
 from odernn.architecture.measures import MeasureEvidence, Measures, longest_paths, shortest_paths
 from odernn.architecture.walks import Walk
 from odernn.certificate import Certificate
+from odernn.written.lines import padded, room, strung, wrapped
 from verification.report.formats.latex import escape
 from verification.report.numbers import NOT_AVAILABLE, minus, plural
 from verification.report.table import Cell, Column, Figure, Table
@@ -19,6 +20,8 @@ from verification.report.table import Cell, Column, Figure, Table
 WORDS = {True: "yes", False: "no", None: "undecided"}
 MOST_NODES_LISTED = 40
 """A graph with more nodes is not written out above its table."""
+PAGE = 120
+"""Characters in a line if no other width is asked for."""
 
 NAMES = {"d_r": "recurrent depth d_r", "d_f": "feedforward depth d_f", "s": "recurrent skip coefficient s"}
 LIMITS = {"longest": "D_i(n)/n → d_r for every i", "shortest": "d_i(n)/n → 1/s for every i"}
@@ -117,16 +120,15 @@ def figure(graph: RNNGraph, certificates: Mapping[str, Certificate]) -> Figure:
     for edge in graph.edges:
         into[edge.head].append(f"{edge.tail}({_before(edge.sigma)})")
     lines = [
-        (_at(graph, node), f"reads {', '.join(reads)}" if reads else "reads nothing")
+        (_at(graph, node), [f"reads {reads[0]}", *reads[1:]] if reads else ["reads nothing"], ", ")
         for node, reads in into.items()
         if node not in graph.inputs or reads
     ]
     if inputs := [_at(graph, node) for node in graph.inputs if not into[node]]:
-        lines.insert(0, ("input", "; ".join(inputs)))
+        lines.insert(0, ("input", inputs, "; "))
     if len(graph.nodes) > MOST_NODES_LISTED:
-        lines = [(plural(len(graph.nodes), "node"), "too many to list; --json FILE writes the graph")]
-    wide = max((len(left) for left, _ in lines), default=0)
-    latex = [rf"{escape(left)} & {escape(right)} \\" for left, right in lines]
+        lines = [(plural(len(graph.nodes), "node"), ["too many to list; --json FILE writes the graph"], "")]
+    latex = [rf"{escape(left)} & {escape(between.join(parts))} \\" for left, parts, between in lines]
     potentials = {
         name: dict(zip(graph.nodes, certificate.witness.potential, strict=True))
         for name, certificate in certificates.items()
@@ -141,11 +143,25 @@ def figure(graph: RNNGraph, certificates: Mapping[str, Certificate]) -> Figure:
         "edges": [list(edge) for edge in graph.edges],
         "potentials": potentials,
     }
+
+    def drawn(page: int) -> str:
+        wide = max((room(left) for left, _, _ in lines), default=0) + 2
+        if wide <= page // 2:
+            each = (strung(right, page, between=by, first=padded(at, wide), rest=" " * wide) for at, right, by in lines)
+        else:
+            each = ([*wrapped(at, page), *_below(right, by, page)] for at, right, by in lines)
+        return "\n".join(line for of_node in each for line in of_node)
+
     return Figure(
-        text="\n".join(f"{left:<{wide}}  {right}" for left, right in lines),
+        text=drawn(PAGE),
         latex="\n".join([r"\begin{tabular}{lp{0.7\linewidth}}", *latex, r"\end{tabular}\par\medskip"]),
         data=(data,),
+        drawn=drawn,
     )
+
+
+def _below(parts: Sequence[str], between: str, page: int) -> list[str]:
+    return strung(parts, page, between=between, first="    ", rest="    ")
 
 
 def _at(graph: RNNGraph, node: str) -> str:
@@ -281,7 +297,7 @@ def listing(rows: Sequence[MeasuredEntry], families: Iterable[str]) -> Table:
             Column("architecture"),
             *(Column(name, "right") for name in numbers),
             Column("published"),
-            Column("source", width=36),
+            Column("source", width=36, least=24),
         ),
         rows=tuple(cells),
         caption=(f"Families, with any numbers: {', '.join(families)}.",),

@@ -141,16 +141,20 @@ def table(seed_groups: Sequence[SeedGroup], defaults: Mapping[str, Any], *, full
         Column("network"),
         Column("m", "right"),
         Column("L", "right"),
-        Column("parameters", "right"),
+        Column("parameters", "right", spare=True),
         *([Column("settings", width=40)] if any(settings) else []),
         Column("seeds"),
         Column("epochs", "right"),
-        Column("validation", "right"),
+        Column("validation", "right", spare=True),
         Column("test", "right"),
-        Column("range of test"),
-        Column("without input", "right"),
+        Column("range of test", spare=True),
+        Column("without input", "right", spare=True),
         Column("published"),
-        *([Column("monitored", width=40)] if any(run.monitored for group in seed_groups for run in group.runs) else []),
+        *(
+            [Column("monitored", width=40, spare=True)]
+            if any(run.monitored for group in seed_groups for run in group.runs)
+            else []
+        ),
     ]
     names = [column.name for column in columns]
     rows = [_cells(group, of_group) for group, of_group in zip(seed_groups, settings, strict=True)]

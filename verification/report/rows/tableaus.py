@@ -244,10 +244,10 @@ def companion(
     return Table(
         title=plural(len(methods), "tableau"),
         columns=(
-            Column("tableau"),
+            Column("tableau", least=14),
             Column("order", "right"),
-            Column("failing tree", width=40),
-            Column("M = BA+AᵀB−bbᵀ", width=48),
+            Column("failing tree", width=40, least=14, spare=True),
+            Column("M = BA+AᵀB−bbᵀ", width=48, least=18),
             Column("algebraically stable"),
             Column("symplectic"),
             Column("A-stable"),
