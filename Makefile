@@ -19,6 +19,9 @@ DEVICE_PYTHON ?= python3.12
 # Some containers forbid bytecode. The tests start hundreds of processes, and each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+# The time of the files in a distribution: as given, or that of the commit, or none where there is no commit.
+EPOCH = $(or $(SOURCE_DATE_EPOCH),$(shell test ! -e .git || git log -1 --format=%ct))
+
 BIN := $(VENV)/bin
 # Twice quiet: errors are shown, warnings and progress are not.
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
@@ -31,7 +34,7 @@ BOTH = tests=$$?; wait $$types && exit $$tests
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help verify test test-full docs bench experiments choosing trained mutation wheel-check browser browser-test pycuda-wheel pycuda device-bundle clean
+.PHONY: help verify test test-full docs bench experiments choosing trained mutation wheel sdist wheel-check browser browser-test pycuda-wheel pycuda device-bundle clean
 
 help:
 	@echo "make verify       install, run the verification suite with a small budget, print one screen about it"
@@ -44,7 +47,8 @@ help:
 	@echo "make trained      train and measure what the record of bounds along training lacks (an hour; docs/trained.md)"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
 	@echo "make browser-test the page of odernn report in Chromium, which make browser installs (Debian, needs root; a minute)"
-	@echo "make wheel-check  build the wheel, install it elsewhere, import and run it there"
+	@echo "make wheel        the wheel in dist/, the same bytes from every clone of a commit; make sdist: the source distribution"
+	@echo "make wheel-check  build both, twice; install each elsewhere, import and run it there"
 	@echo "make pycuda-wheel build PyCUDA where there is a CUDA toolkit, with or without a driver (100 s; build/wheels)"
 	@echo "make device-bundle DATA=FOLDER   all that a bare machine with a GPU needs (build/device; then device/run.sh there)"
 	@echo "make clean        remove the environment, caches and build products (results stay)"
@@ -86,7 +90,13 @@ mutation: $(VENV)/.installed-test
 	$(BIN)/python tests/mutation/mutate.py --jobs 2
 
 wheel-check: $(VENV)/.installed-test
-	$(BIN)/python tests/packaging/wheel_check.py
+	$(BIN)/python -m tests.packaging.wheel_check
+
+# The same bytes from every clone of a commit, wherever it lies and whoever builds it.
+wheel sdist: $(VENV)/.backend
+	@[ ! -e .git ] || [ -z "$$(git status --porcelain)" ] || echo "make: there are changes that no commit has: other bytes" >&2
+	$(if $(EPOCH),SOURCE_DATE_EPOCH=$(EPOCH) )$(BIN)/python -m hatchling build --directory dist --target $@
+	@cd dist && sha256sum odernn-*$(if $(filter wheel,$@),.whl,.tar.gz)
 
 # CI has no Chromium: there its tests skip and say so, here they fail without it.
 browser:
@@ -125,26 +135,26 @@ $(VENV)/.made:
 	@touch $@
 
 # The build backend is installed first and used without isolation, so that its version is pinned like every other.
-$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/.made
+$(VENV)/.backend: pyproject.toml constraints.txt | $(VENV)/.made
+	@$(INSTALL) hatchling
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml constraints.txt $(VENV)/.backend
 	@echo "installing odernn and what it needs into $(VENV) (minutes the first time)"
-	@$(INSTALL) setuptools
 	@$(INSTALL) --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.installed-bench: pyproject.toml constraints.txt | $(VENV)/.made
+$(VENV)/.installed-bench: pyproject.toml constraints.txt $(VENV)/.backend
 	@echo "installing odernn with its fused execution and matplotlib into $(VENV) (minutes the first time)"
-	@$(INSTALL) setuptools
 	@$(INSTALL) --no-build-isolation --editable ".[fast,plots]"
 	@touch $(VENV)/.installed $@
 
-$(VENV)/.installed-docs: pyproject.toml constraints.txt | $(VENV)/.made
+$(VENV)/.installed-docs: pyproject.toml constraints.txt $(VENV)/.backend
 	@echo "installing odernn and Sphinx into $(VENV) (minutes the first time)"
-	@$(INSTALL) setuptools
 	@$(INSTALL) --no-build-isolation --editable ".[docs]"
 	@touch $(VENV)/.installed $@
 
-$(VENV)/.installed-test: pyproject.toml constraints.txt | $(VENV)/.made
+$(VENV)/.installed-test: pyproject.toml constraints.txt $(VENV)/.backend
 	@echo "installing odernn, what it needs and the test tools into $(VENV) (minutes the first time)"
-	@$(INSTALL) setuptools
 	@$(INSTALL) --no-build-isolation --editable ".[test]"
 	@touch $(VENV)/.installed $@
