@@ -129,6 +129,7 @@ class ClaimSection:
     script: ScriptShown | None = None
     replay: str = ""
     again: str = ""
+    cite: str = ""
     trained: tuple[Table, ...] = ()
 
 
