@@ -48,7 +48,7 @@ help:
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
 	@echo "make browser-test the page of odernn report in Chromium, which make browser installs (Debian, needs root; a minute)"
 	@echo "make latex-test   the tables in pdflatex, which make latex installs (Debian, needs root); the whole one of STORE"
-	@echo "make docs-test    the site: no warning, no dead link, nothing from elsewhere (two minutes)"
+	@echo "make docs-test    the site: no warning, no dead link, nothing from elsewhere (a minute of processor time)"
 	@echo "make wheel        the wheel in dist/, the same bytes from every clone of a commit; make sdist: the source distribution"
 	@echo "make wheel-check  build both, twice; install each elsewhere, import and run it there"
 	@echo "make pycuda-wheel build PyCUDA where there is a CUDA toolkit, with or without a driver (100 s; build/wheels)"
