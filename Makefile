@@ -19,6 +19,9 @@ DEVICE_PYTHON ?= python3.12
 # Some containers forbid bytecode. The tests start hundreds of processes, and each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+# The time of the files in a distribution: as given, or that of the commit, or none where there is no commit.
+EPOCH = $(or $(SOURCE_DATE_EPOCH),$(shell test ! -e .git || git log -1 --format=%ct))
+
 BIN := $(VENV)/bin
 # Twice quiet: errors are shown, warnings and progress are not.
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
@@ -31,12 +34,12 @@ BOTH = tests=$$?; wait $$types && exit $$tests
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help verify test test-full docs bench experiments choosing trained mutation wheel-check browser browser-test pycuda-wheel pycuda device-bundle clean
+.PHONY: help verify test test-full docs bench experiments choosing trained mutation wheel sdist wheel-check browser browser-test latex latex-test docs-test environment pycuda-wheel pycuda device-bundle clean
 
 help:
 	@echo "make verify       install, run the verification suite with a small budget, print one screen about it"
 	@echo "make test         install, then ruff, its format, mypy and the fast tests"
-	@echo "make test-full    the same with every test that needs no GPU"
+	@echo "make test-full    the same with every test that needs no GPU (what skips when: docs/testing.md)"
 	@echo "make docs         install, then make the site of docs/: build/docs/html/index.html (a minute; no network)"
 	@echo "make bench        run every script in benchmarks/ (half an hour), write docs/benchmarks.md"
 	@echo "make experiments  train what the records of docs/architecture_experiments.md, docs/training_runs.md and docs/trainability.md lack (two hours)"
@@ -44,7 +47,10 @@ help:
 	@echo "make trained      train and measure what the record of bounds along training lacks (an hour; docs/trained.md)"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
 	@echo "make browser-test the page of odernn report in Chromium, which make browser installs (Debian, needs root; a minute)"
-	@echo "make wheel-check  build the wheel, install it elsewhere, import and run it there"
+	@echo "make latex-test   the tables in pdflatex, which make latex installs (Debian, needs root); the whole one of STORE"
+	@echo "make docs-test    the site: no warning, no dead link, nothing from elsewhere (a minute of processor time)"
+	@echo "make wheel        the wheel in dist/, the same bytes from every clone of a commit; make sdist: the source distribution"
+	@echo "make wheel-check  build both, twice; install each elsewhere, import and run it there"
 	@echo "make pycuda-wheel build PyCUDA where there is a CUDA toolkit, with or without a driver (100 s; build/wheels)"
 	@echo "make device-bundle DATA=FOLDER   all that a bare machine with a GPU needs (build/device; then device/run.sh there)"
 	@echo "make clean        remove the environment, caches and build products (results stay)"
@@ -57,10 +63,10 @@ test: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BESIDE_TYPES) $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"; $(BOTH)
 
-test-full: $(VENV)/.installed-test pycuda
+test-full: $(VENV)/.installed-full pycuda
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BESIDE_TYPES) $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not gpu"; $(BOTH)
+	$(BESIDE_TYPES) ODERNN_SITE=required $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not gpu"; $(BOTH)
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m docs.site.build
@@ -86,15 +92,36 @@ mutation: $(VENV)/.installed-test
 	$(BIN)/python tests/mutation/mutate.py --jobs 2
 
 wheel-check: $(VENV)/.installed-test
-	$(BIN)/python tests/packaging/wheel_check.py
+	$(BIN)/python -m tests.packaging.wheel_check
 
-# CI has no Chromium: there its tests skip and say so, here they fail without it.
+# The same bytes from every clone of a commit, wherever it lies and whoever builds it.
+wheel sdist: $(VENV)/.backend
+	@[ ! -e .git ] || [ -z "$$(git status --porcelain)" ] || echo "make: there are changes that no commit has: other bytes" >&2
+	$(if $(EPOCH),SOURCE_DATE_EPOCH=$(EPOCH) )$(BIN)/python -m hatchling build --directory dist --target $@
+	@cd dist && sha256sum odernn-*$(if $(filter wheel,$@),.whl,.tar.gz)
+
+# What a test needs of the system is installed by a target of its own. Without it the tests of `make test` skip and say so,
+# those of browser-test and latex-test fail. CI asks for the browser first (.ci/run).
 browser:
-	@command -v chromium >/dev/null 2>&1 || (apt-get update -qq && apt-get install -y --no-install-recommends chromium) || { \
+	@for name in chromium chromium-browser google-chrome; do ! command -v "$$name" >/dev/null 2>&1 || exit 0; done; \
+	(apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) || { \
 	  echo "make: Chromium is not installed. Install the package chromium of your system." >&2; exit 1; }
 
 browser-test: $(VENV)/.installed-test
 	ODERNN_BROWSER=required $(BIN)/python -m pytest -q -m browser tests/verification/report/html
+
+latex:
+	@command -v pdflatex >/dev/null 2>&1 || (apt-get update -qq && apt-get install -y -qq --no-install-recommends texlive-latex-recommended) || { \
+	  echo "make: LaTeX is not installed. Install the package texlive-latex-recommended, or any other pdflatex." >&2; exit 1; }
+
+# The whole table is that of the run in STORE, if there is one; otherwise of a run with the smallest budget (minutes).
+latex-test: $(VENV)/.installed-test
+	ODERNN_LATEX=required $(if $(wildcard $(STORE)),ODERNN_STORE=$(abspath $(STORE)) )$(BIN)/python -m pytest -q -m latex tests/verification/report tests/verification/commands
+
+docs-test: $(VENV)/.installed-full
+	ODERNN_SITE=required $(BIN)/python -m pytest -q -m site tests/docs
+
+environment: $(VENV)/.installed-full
 
 pycuda-wheel: $(VENV)/.installed-test
 	$(BIN)/python device/pycuda_wheel.py --output build/wheels
@@ -125,26 +152,31 @@ $(VENV)/.made:
 	@touch $@
 
 # The build backend is installed first and used without isolation, so that its version is pinned like every other.
-$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/.made
+$(VENV)/.backend: pyproject.toml constraints.txt | $(VENV)/.made
+	@$(INSTALL) hatchling
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml constraints.txt $(VENV)/.backend
 	@echo "installing odernn and what it needs into $(VENV) (minutes the first time)"
-	@$(INSTALL) setuptools
 	@$(INSTALL) --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.installed-bench: pyproject.toml constraints.txt | $(VENV)/.made
+$(VENV)/.installed-bench: pyproject.toml constraints.txt $(VENV)/.backend
 	@echo "installing odernn with its fused execution and matplotlib into $(VENV) (minutes the first time)"
-	@$(INSTALL) setuptools
 	@$(INSTALL) --no-build-isolation --editable ".[fast,plots]"
 	@touch $(VENV)/.installed $@
 
-$(VENV)/.installed-docs: pyproject.toml constraints.txt | $(VENV)/.made
+$(VENV)/.installed-docs: pyproject.toml constraints.txt $(VENV)/.backend
 	@echo "installing odernn and Sphinx into $(VENV) (minutes the first time)"
-	@$(INSTALL) setuptools
 	@$(INSTALL) --no-build-isolation --editable ".[docs]"
 	@touch $(VENV)/.installed $@
 
-$(VENV)/.installed-test: pyproject.toml constraints.txt | $(VENV)/.made
+$(VENV)/.installed-test: pyproject.toml constraints.txt $(VENV)/.backend
 	@echo "installing odernn, what it needs and the test tools into $(VENV) (minutes the first time)"
-	@$(INSTALL) setuptools
 	@$(INSTALL) --no-build-isolation --editable ".[test]"
 	@touch $(VENV)/.installed $@
+
+$(VENV)/.installed-full: pyproject.toml constraints.txt $(VENV)/.backend
+	@echo "installing odernn, the test tools and Sphinx into $(VENV) (minutes the first time)"
+	@$(INSTALL) --no-build-isolation --editable ".[test,docs]"
+	@touch $(VENV)/.installed $(VENV)/.installed-test $(VENV)/.installed-docs $@

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +18,8 @@ from docs.site import build, command_line, contents, docstrings, reference, witn
 from verification import cli
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+NEEDS = ("sphinx", "myst_parser", "furo", "sphinx_copybutton")
+REQUIRED = "ODERNN_SITE"
 MADE = {command_line.NAME, witnesses.NAME, f"{reference.FOLDER}/index", "derivations/index"}
 
 
@@ -121,10 +125,12 @@ def test_planted_dead_ends_are_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.site
 @pytest.mark.timeout(1800)
 def test_the_site_is_built_without_warnings_and_works_without_network(tmp_path: Path) -> None:
-    for name in ("sphinx", "myst_parser", "furo", "sphinx_copybutton"):
-        pytest.importorskip(name, reason="the site needs the extra odernn[docs]")
+    if lacking := [name for name in NEEDS if importlib.util.find_spec(name) is None]:
+        reason = f"the site needs the extra odernn[docs]: there is no {lacking[0]}; `make docs-test` installs it"
+        (pytest.fail if os.environ.get(REQUIRED) else pytest.skip)(reason)
     command = [sys.executable, "-m", "docs.site.build", "--output", str(tmp_path), "--jobs", "2"]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=1700)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout

@@ -6,8 +6,6 @@ import csv
 import io
 import json
 import re
-import shutil
-import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +14,7 @@ import pytest
 
 from odernn.architecture import Edge, RNNGraph, files, get, measures_of, names
 from odernn.architecture.measures import MeasureEvidence
+from tests import latex
 from tests.processes import loaded_after
 from tests.tiers import slow
 from tests.verification.commands import lines as lines_of
@@ -115,18 +114,11 @@ def test_every_format_twice_the_same(capsys: pytest.CaptureFixture[str], what: l
     assert once == twice and len(once) > 300 and "\x1b" not in once and "U+" not in once
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@pytest.mark.latex
 @pytest.mark.parametrize("what", [["clockwork(1,2,4,8)"], ["figure 1(a)", "--steps", "4"], ["--list"]])
 def test_latex_compiles_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path, what: list[str]) -> None:
-    (tmp_path / "x.tex").write_text(printed(capsys, *what, "--format", "latex"), encoding="utf-8")
-    done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "x.tex"],
-        capture_output=True,
-        text=True,
-        encoding="latin-1",
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
+    log = latex.compiled(printed(capsys, *what, "--format", "latex"), tmp_path)
+    assert latex.flaws(log) == []
 
 
 @pytest.mark.parametrize("name", ["td", "figure 1(a)", "clockwork(2,3)", "unicornn sam"])

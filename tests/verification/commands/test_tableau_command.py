@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +17,7 @@ from odernn.properties.fact_sheet import questions
 from odernn.tableaus import families
 from odernn.tableaus import files as tableau_files
 from odernn.tableaus.catalogue import nystrom as nystrom_catalogue
+from tests import latex
 from tests.processes import loaded_after
 from tests.tiers import slow
 from tests.verification.commands import lines as lines_of
@@ -123,19 +123,13 @@ def test_json_is_strict_and_complete(capsys: pytest.CaptureFixture[str]) -> None
     assert {row["property"]: row["value"] for row in infinite["rows"]}["C(q)"] == "inf"
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-@pytest.mark.parametrize("what", [["radau iia 3"], ["dop853"], ["--compare", "alexander 3", "yoshida 4"], ["--all"]])
+@pytest.mark.latex
+@pytest.mark.parametrize(
+    "what", [["radau iia 3"], slow(["dop853"]), ["--compare", "alexander 3", "yoshida 4"], slow(["--all"])]
+)
 def test_latex_compiles_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path, what: list[str]) -> None:
-    (tmp_path / "x.tex").write_text(printed(capsys, *what, "--format", "latex"), encoding="utf-8")
-    done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "x.tex"],
-        capture_output=True,
-        text=True,
-        encoding="latin-1",
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert "Overfull" not in done.stdout
+    log = latex.compiled(printed(capsys, *what, "--format", "latex"), tmp_path)
+    assert latex.flaws(log) == []
 
 
 # --- two, and all -----------------------------------------------------------------------------------------------

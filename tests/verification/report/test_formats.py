@@ -6,14 +6,13 @@ import csv
 import io
 import json
 import re
-import shutil
-import subprocess
 import unicodedata
 from pathlib import Path
 
 import pytest
 
 import verification.report.formats
+from tests import latex
 from verification.report.formats import FormatError, names, renderer
 from verification.report.formats.latex import escape
 from verification.report.table import Cell, Column, Table
@@ -131,12 +130,9 @@ def test_latex_sets_the_verdict_in_bold_and_every_row_has_all_columns() -> None:
     assert [len(re.findall(r"(?<!\\)&", line)) for line in body.splitlines() if line.endswith(r"\\")] == [2, 2, 2]
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@pytest.mark.latex
 def test_latex_compiles_alone(tmp_path: Path) -> None:
-    (tmp_path / "table.tex").write_text(renderer("latex")(TABLE), encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-2000:]
+    latex.compiled(renderer("latex")(TABLE), tmp_path)
 
 
 def test_subscripts_that_stand_side_by_side_are_one_group() -> None:

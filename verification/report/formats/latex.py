@@ -115,7 +115,7 @@ _TEXT = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
     "%": r"\%",
-    "$": r"\$",
+    "$": r"\symbol{36}",  # \$ asks for a font that small installations of TeX lack
     "#": r"\#",
     "_": r"\_",
     "{": r"\{",

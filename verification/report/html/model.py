@@ -133,6 +133,7 @@ class ClaimSection:
     script: ScriptShown | None = None
     replay: str = ""
     again: str = ""
+    cite: str = ""
     trained: tuple[Table, ...] = ()
     proved_on: str = ""
 

@@ -38,6 +38,7 @@ from verification.report.rows.claims import PAPERS, Facts, Key, is_question, key
 from verification.report.rows.ledger import LedgerEntry, evidence_of, folded, title_of, where_of
 from verification.report.rows.screen import Tried
 from verification.report.table import Table
+from verification.run.provenance import Provenance, parsed
 from verification.verdict import REFUTED, Judgement
 from verification.witness.file import from_json
 from verification.witness.script import script_of
@@ -131,6 +132,7 @@ class SectionMaker:
             script=self._script(speaking),
             replay=self._replay(speaking),
             again=self._again(claim),
+            cite=self._cite(claim),
             trained=tuple(self.trained[name] for name in reading.trained if name in self.trained) if reading else (),
             proved_on=_proved_on(cells) if tried.shown == verdict.PROVED else "",
         )
@@ -206,12 +208,21 @@ class SectionMaker:
         tried = f"odernn verify {shlex.quote(claim)} --budget {shlex.quote(facts.budget)} --seed {facts.seed}"
         return tried + self._options
 
+    def _cite(self, claim: str) -> str:
+        """What makes a citation of the verdict; "" where a trained network was on trial."""
+        return f"odernn cite {shlex.quote(claim)}{self._options}" if self.facts.budget in BUDGETS else ""
+
+    @property
+    def _source(self) -> str:
+        """What a script is of, as beside a witness; a store from anywhere is not to put other text into a program."""
+        return (parsed(self.facts.provenance.words) or Provenance()).words
+
     def _script(self, cell: Judgement) -> ScriptShown | None:
         """The program about the witness of the cell that speaks for the claim, if one is written."""
         if key_of(cell) not in self.names:
             return None
         try:
-            text = script_of(from_json(cell.witness))
+            text = script_of(from_json(cell.witness), self._source)
         except (WitnessError, ValueError):
             return None
         name = self.names[key_of(cell)]

@@ -31,15 +31,21 @@ from verification import verdict
 from verification.cli import main
 from verification.commands import report as report_command
 from verification.commands import tableau as tableau_command
+from verification.commands.results import write_witnesses
 from verification.report.html import render as render_module
 from verification.report.html.build import RULES, page
 from verification.report.html.model import ClaimSection, ReportPage
 from verification.report.html.render import TEMPLATES, render
 from verification.report.html.sections import anchors_of
+from verification.report.rows.claims import Facts
+from verification.run import provenance
 from verification.run.store import Store
 from verification.verdict import NOT_REFUTED, PROVED, REFUTED
+from verification.witness.file import from_json
+from verification.witness.script import script_of
 
 MOST_BYTES_OF_1000_ROWS = 5_000_000
+WITNESSES = Path(__file__).resolve().parents[4] / "docs" / "witnesses"
 
 
 @pytest.fixture(scope="module")
@@ -235,6 +241,29 @@ def test_a_section_has_statement_verdict_evidence_and_what_to_type() -> None:
     assert json.loads(row.witness)["parameters"] == {"x": "2"}
     assert row.replay == f"odernn witness verify 'the '\"'\"'witnesses'\"'\"'/{row.file}'"
     assert made.again == "odernn verify made-1 --budget smoke --seed 3"
+    assert made.cite == "odernn cite made-1"
+
+
+@pytest.mark.parametrize("facts", [FACTS, replace(FACTS, commit="0123456789ab+", run="ef" * 8)])
+def test_a_script_says_what_that_of_the_witness_says(facts: Facts, tmp_path: Path) -> None:
+    """With commit and hash of the run, as `odernn witness script` prints it from the file beside the witness."""
+    path = next(WITNESSES.glob("icml-c-1-step-*.json"))
+    witness = from_json(path.read_text("utf-8"))
+    cell = replace(
+        QUESTION,
+        claim=witness.claim,
+        domain=witness.domain,
+        quantity=witness.quantity,
+        witness=path.read_text("utf-8"),
+    )
+    (made,) = page(replace(sources([cell], draws=False), facts=facts)).claims
+    write_witnesses([cell], tmp_path, facts.provenance)
+    assert made.script is not None
+    printed = script_of(witness, provenance.beside(tmp_path / made.script.witness).words)
+    assert made.script.text == printed and f"a witness of {facts.provenance.words};" in printed
+    planted = replace(facts, commit='0123456\nprint("1")')
+    (other,) = page(replace(sources([cell], draws=False), facts=planted)).claims
+    assert other.script is not None and 'print("1")' not in other.script.text
 
 
 def test_of_a_trained_network_the_page_says_which_and_how_to_try_it_again() -> None:
@@ -245,7 +274,7 @@ def test_of_a_trained_network_the_page_says_which_and_how_to_try_it_again() -> N
     assert facts["Again"] == "odernn verify --checkpoint 'my run'" and facts["Trained network"].startswith(
         "my run, SHA"
     )
-    assert {claim.again for claim in made.claims} == {""}
+    assert {(claim.again, claim.cite) for claim in made.claims} == {("", "")}
     assert read(render(made)).faults == []
 
 
