@@ -314,5 +314,5 @@ def test_the_list_has_every_configuration() -> None:
     assert [(file, row) for file, row, *_ in listing.rows()] == [(f, r or "") for f, r, _ in configuration.everything()]
     table = listing.table("eigenworms")
     assert table.title == "5 configurations" and table.columns[0].name == "configuration"
-    assert len(table.rows) == 5 and "90.3 ± 3.0%" in table.rows[0]
+    assert len(table.rows) == 5 and "90.3 ± 3.0%" in str(table.rows[0])
     assert len(listing.markdown().splitlines()) == 2 + 14
