@@ -49,7 +49,11 @@ def curves() -> list[BoundCurve]:
             witness=text,
         )
         found = witness_curves({claim.id: claim}, [cell])[claim.id]
-        shown = {"title": f"{witness.claim}: {what}", "where": "the network of its witness, after n steps"}
+        shown = {
+            "symbol": f"{witness.claim}: {what}",
+            "network": "",
+            "where": "the network of its witness, after n steps",
+        }
         made.append(BoundCurve(**{**vars(found), **shown}))
     return made
 

@@ -4,6 +4,7 @@
     arrays     Butcher arrays
     graphs     a graph of ``odernn.architecture``: its picture, its measures and edges
     bounds     what ``odernn.bounds.certify`` answers
+    lines      text in lines of a width: how much room it takes, where it may be broken
     tables     rows as a table of HTML, everything escaped
 
 Notebooks show objects by these (``odernn.notebook``), the command's tables are made of the first two.

@@ -42,7 +42,6 @@ TRIAL = (
         "kinds",
         "tasks",
         "report.table",
-        "report.lines",
         "scripts",
     ),  # second imports nothing: test_second_back_end, and nothing imports scripts
     ("system", "report.fit"),

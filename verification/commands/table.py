@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -131,6 +132,8 @@ def run(
         if wanted:
             shown, left_out = wanted.of(shown, registry)
         table = rows.table(shown, facts, full=full, among=run)
+        if claims and format == "text":
+            table = replace(table, caption=(*rows.why_they_fail(shown), *table.caption))
     if left_out:
         note(f"odernn: left out: {left_out}")
     try:

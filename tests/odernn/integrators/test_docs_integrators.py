@@ -140,8 +140,9 @@ def test_numbers_are_printed_as_everywhere_in_the_documents() -> None:
 
 def test_the_page_shows_every_picture_and_each_is_small_and_names_every_method() -> None:
     shown = re.findall(r"!\[.+?\]\(pictures/(\w+\.svg)\)", text())
-    elsewhere = "".join(page.read_text(encoding="utf-8") for page in PAGE.parent.glob("*.md") if page != PAGE)
-    others = re.findall(r"!\[.+?\]\(pictures/(\w+\.svg)\)", elsewhere)
+    pages = [page for page in (*PAGE.parent.glob("*.md"), PAGE.parent.parent / "README.md") if page != PAGE]
+    elsewhere = "".join(page.read_text(encoding="utf-8") for page in pages)
+    others = re.findall(r"!\[[^\]]+\]\((?:docs/)?pictures/(\w+\.svg)\)", elsewhere)
     assert sorted([*shown, *others]) == sorted(path.name for path in SCRIPT.parent.glob("*.svg")) and len(shown) == 3
     for name in shown:
         picture = (SCRIPT.parent / name).read_text(encoding="utf-8")

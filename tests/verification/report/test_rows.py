@@ -165,7 +165,7 @@ def test_the_summary_adds_up_the_cells_of_every_claim() -> None:
     library = replace(POSITION, claim="thm-S", origin="library")
     nowhere = replace(POSITION, claim="other", verdict=verdict.INAPPLICABLE)
     line = rows.summary([POSITION, MOMENTUM, REFUTED, library, nowhere])
-    expected = "3 tried on 2 domains, 4 cells: 1 refuted · 1 theorem, tested · 1 inapplicable"
+    expected = "3 tried on 2 domains, 5 cells: 1 refuted · 1 theorem, tested · 1 inapplicable"
     assert line == f"claims     {expected}"
     assert rows.summary([]).endswith("none")
 
@@ -201,3 +201,11 @@ def test_expectations_differ_where_a_verdict_differs_is_missing_or_is_extra() ->
         "gone: expected proved, but it was not judged",
         f"{momentum}: not-refuted, but it is not in the list of expectations",
     ]
+
+
+def test_a_refuted_claim_says_why_it_fails_and_another_nothing() -> None:
+    refuted = Judgement("icml-C.1", "free", 1, "position", "max", "max abs(yₙ)", "limit", verdict.REFUTED, "")
+    (said,) = rows.why_they_fail([refuted, refuted])
+    assert said.startswith("Why icml-C.1 fails: The proof puts 1 + 2βn dt for (1 + β dt)ⁿ")
+    assert rows.why_they_fail([replace(refuted, verdict=verdict.PROVED)]) == ()
+    assert rows.why_they_fail([replace(refuted, claim="nobody-knows-it")]) == ()

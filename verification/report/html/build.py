@@ -164,11 +164,15 @@ def _facts(sources: ReportSources) -> tuple[tuple[str, str], ...]:
         ("Budget", f"{facts.budget}{_spent(facts.budget)}"),
         ("Seed", str(facts.seed)),
         ("Real input", "; ".join(facts.sources) or str(task or "")),
-        ("Cells", f"{facts.judged} of {facts.planned} judged, {plural(len(sources.run), 'row')}"),
+        ("Cells", f"{len(sources.run)}{_undone(facts)}"),
         ("Power control", ", ".join(f"{name} {share:.3f}" for name, share in facts.shares)),
         ("Again", command),
     )
     return tuple((name, value) for name, value in lines if value)
+
+
+def _undone(facts: Facts) -> str:
+    return "" if facts.judged == facts.planned else f"; {facts.planned - facts.judged} jobs are not done"
 
 
 def _spent(name: str) -> str:

@@ -41,7 +41,7 @@ LONGEST_INDEX, LONGEST_BASE = 5, 2
 
 
 @dataclass(frozen=True)
-class Span:
+class TextSpan:
     """A part of a text, which says what its letters are."""
 
     text: str
@@ -56,12 +56,12 @@ class Span:
 class Scripted:
     """Something with an index below, an exponent above, or both; ``()`` is none."""
 
-    base: Span
-    below: tuple[Span | Scripted, ...] = ()
-    above: tuple[Span | Scripted, ...] = ()
+    base: TextSpan
+    below: tuple[TextSpan | Scripted, ...] = ()
+    above: tuple[TextSpan | Scripted, ...] = ()
 
 
-Nodes = Sequence[Span | Scripted]
+Nodes = Sequence[TextSpan | Scripted]
 
 
 def typeset(text: str) -> Markup:
@@ -77,22 +77,22 @@ def typeset(text: str) -> Markup:
     return Markup("".join(parts))
 
 
-def _pieces(nodes: Nodes) -> Iterator[Span | Scripted]:
+def _pieces(nodes: Nodes) -> Iterator[TextSpan | Scripted]:
     """The same with text cut at its blanks: lines may break there, and not before an index."""
     for node in nodes:
         if isinstance(node, Scripted):
             yield node
         else:
             found = _BLANKS.finditer(node.text, node.begin, node.end)
-            yield from (Span(node.text, *match.span()) for match in found)
+            yield from (TextSpan(node.text, *match.span()) for match in found)
 
 
-def _is_blank(node: Span | Scripted) -> bool:
-    return isinstance(node, Span) and str(node).isspace()
+def _is_blank(node: TextSpan | Scripted) -> bool:
+    return isinstance(node, TextSpan) and str(node).isspace()
 
 
-def _length(node: Span | Scripted) -> int:
-    if isinstance(node, Span):
+def _length(node: TextSpan | Scripted) -> int:
+    if isinstance(node, TextSpan):
         return node.end - node.begin
     return sum(map(_length, (node.base, *node.below, *node.above)))
 
@@ -100,8 +100,8 @@ def _length(node: Span | Scripted) -> int:
 # --- what is an index
 
 
-def _parsed(text: str, depth: int) -> tuple[Span | Scripted, ...]:
-    nodes: list[Span | Scripted] = []
+def _parsed(text: str, depth: int) -> tuple[TextSpan | Scripted, ...]:
+    nodes: list[TextSpan | Scripted] = []
     plain = at = 0
     while at < len(text):
         follows = bool(nodes) and isinstance(nodes[-1], Scripted) and plain == at
@@ -113,22 +113,25 @@ def _parsed(text: str, depth: int) -> tuple[Span | Scripted, ...]:
                 plain = at = end
                 continue
         at += 1
-    return (*nodes, Span(text, plain, len(text))) if plain < len(text) else tuple(nodes)
+    return (*nodes, TextSpan(text, plain, len(text))) if plain < len(text) else tuple(nodes)
 
 
 def _with_script(
-    text: str, plain: int, at: int, before: Span | Scripted | None, inner: tuple[Span | Scripted, ...]
-) -> list[Span | Scripted]:
+    text: str, plain: int, at: int, before: TextSpan | Scripted | None, inner: tuple[TextSpan | Scripted, ...]
+) -> list[TextSpan | Scripted]:
     """What stands before the sign at ``at``, with its index or exponent; ``before`` has one of its own already."""
     below, above = (inner, ()) if text[at] == "_" else ((), inner)
     if isinstance(before, Scripted):
         if (below and before.below) or (above and before.above):
-            return [before, Scripted(Span(text, at, at), below, above)]
+            return [before, Scripted(TextSpan(text, at, at), below, above)]
         return [Scripted(before.base, below or before.below, above or before.above)]
     near = text[max(plain, at - 24) : at]
     base = _DIGITS.search(near) or _BASE.search(near)
     begin = at - len(base[0]) if base is not None else at
-    return [*([Span(text, plain, begin)] if plain < begin else []), Scripted(Span(text, begin, at), below, above)]
+    return [
+        *([TextSpan(text, plain, begin)] if plain < begin else []),
+        Scripted(TextSpan(text, begin, at), below, above),
+    ]
 
 
 def _longest(before: str) -> int:
@@ -140,7 +143,7 @@ def _longest(before: str) -> int:
     return LONGEST_INDEX if len(letters) <= LONGEST_BASE else 2 * (letters in _LONG_BASES)
 
 
-def _script(text: str, at: int, depth: int, longest: int) -> tuple[tuple[Span | Scripted, ...], int] | None:
+def _script(text: str, at: int, depth: int, longest: int) -> tuple[tuple[TextSpan | Scripted, ...], int] | None:
     """The index or exponent that begins here, and where it ends."""
     begin = at + 1
     if text[begin : begin + 1] == "{":
@@ -155,7 +158,7 @@ def _script(text: str, at: int, depth: int, longest: int) -> tuple[tuple[Span | 
     if match is None or (len(match[0]) > longest and not match[0][-1].isdigit()):
         return None
     inner = match[0].replace("-", "−")
-    return (Span(inner, 0, len(inner)),), match.end()
+    return (TextSpan(inner, 0, len(inner)),), match.end()
 
 
 def _closing(text: str, at: int) -> int | None:
@@ -184,7 +187,7 @@ def _row(nodes: Nodes) -> str:
     return found[0] if len(found) == 1 else f"<mrow>{''.join(found)}</mrow>"
 
 
-def _tokens(span: Span) -> list[str]:
+def _tokens(span: TextSpan) -> list[str]:
     """Variables, numbers, words and signs of a formula."""
     found = []
     for token in _TOKEN.finditer(span.text, span.begin, span.end):
@@ -200,13 +203,13 @@ def _tokens(span: Span) -> list[str]:
     return found
 
 
-def _is_index(span: Span) -> bool:
+def _is_index(span: TextSpan) -> bool:
     """Whether it is a whole index of one letter, or of two that count: ij."""
     letters = re.sub(r"[\u0300-\u036f]", "", str(span)) if (span.begin, span.end) == (0, len(span.text)) else ""
     return (len(letters) == 1 and letters.isalpha()) or (len(letters) == 2 and set(letters) <= set("ijklmnpqrst"))
 
 
-def _italic(span: Span) -> str:
+def _italic(span: TextSpan) -> str:
     """Text, escaped, with its variables in italics."""
     parts = []
     at = span.begin

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from verification import verdict
 from verification.domains import BUDGETS, FREE, free_points, printed_name, printed_rows
-from verification.readings.reading import GRAVITY, SUBSTANCE, gravity_of, is_note, note_to, verdict_of
+from verification.readings.reading import GRAVITY, SUBSTANCE, gravity_of, is_note, note_to, reading_of, verdict_of
 from verification.report.numbers import NOT_AVAILABLE, apart, count, decades, plural, size
 from verification.report.table import Cell, Column, Table
 from verification.run.provenance import Provenance
@@ -112,6 +112,17 @@ def table(
         caption=caption(judgements, facts),
         records=tuple(record(judgement, facts, names) for judgement in judgements),
     )
+
+
+def why_they_fail(judgements: Sequence[Judgement]) -> tuple[str, ...]:
+    """A sentence a refuted claim of those that are asked for, from its reading."""
+    said = []
+    for claim in dict.fromkeys(judgement.claim for judgement in judgements):
+        reading = reading_of(claim)
+        fails = verdict_of(judgement for judgement in judgements if judgement.claim == claim) == verdict.REFUTED
+        if reading is not None and reading.fails and fails:
+            said.append(f"Why {claim} fails: {reading.fails}")
+    return tuple(said)
 
 
 def _row(parts: Sequence[Judgement], numbers: Mapping[Key, int], full: bool) -> tuple[str | Cell, ...]:
@@ -279,7 +290,7 @@ def summary(judgements: Sequence[Judgement], run: Sequence[Judgement] = ()) -> s
     totals = [replace(parts[0], verdict=verdict_of(parts)) for parts in claims]
     order = {name: number for number, name in enumerate(verdict.PRECEDENCE)}
     counts = Counter(total.shown for total in sorted(totals, key=lambda total: order[total.verdict]))
-    cells = len({_cell_of(judgement) for judgement in judgements})
+    cells = len(judgements)
     domains = len({judgement.domain for judgement in judgements})
     graves = {verdict.REFUTED: _graves(judgements, run or judgements)}
     shown = " · ".join(f"{number} {name}{graves.get(name, '')}" for name, number in counts.items()) or "none"
