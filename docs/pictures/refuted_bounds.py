@@ -50,9 +50,9 @@ def curves() -> list[BoundCurve]:
         )
         found = witness_curves({claim.id: claim}, [cell])[claim.id]
         shown = {
-            "symbol": f"{witness.claim}: {what}",
+            "symbol": what,
             "network": "",
-            "where": "the network of its witness, after n steps",
+            "where": f"{witness.claim}: the network of its witness, after n steps",
         }
         made.append(BoundCurve(**{**vars(found), **shown}))
     return made
