@@ -210,3 +210,11 @@ def test_a_bound_on_states_is_refuted_with_all_numbers_of_its_network():
 
 def group(w: str, multiplicity: int) -> dict[str, object]:
     return {"multiplicity": multiplicity, "w": w, "c": "20", "bias": "0"}
+
+
+def test_the_cells_of_a_claim_stand_together_wherever_they_are_in_the_run():
+    first, last = (replace(CELL, domain=where, witness="") for where in ("L = 1", "L = 2"))
+    between = replace(CELL, claim="me-2", witness="")
+    book = LedgerPages([first, between, last], STATEMENTS, Facts("0", "smoke", 3))
+    assert book.cells == {"me-1": [first, last], "me-2": [between]}
+    assert all(f"| {where} (limit) |" in book.page() for where in ("L = 1", "L = 2"))

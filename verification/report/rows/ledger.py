@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
 
 from odernn.written import tables
 from verification import verdict
@@ -77,7 +76,11 @@ class LedgerPages:
 
     @cached_property
     def cells(self) -> dict[str, list[Judgement]]:
-        return {claim: list(cells) for claim, cells in groupby(self.run, lambda judgement: judgement.claim)}
+        """Of each claim, wherever in the run its cells stand: a bound on states and its cases may stand apart."""
+        found: dict[str, list[Judgement]] = {}
+        for judgement in self.run:
+            found.setdefault(judgement.claim, []).append(judgement)
+        return found
 
     @cached_property
     def numbers(self) -> Mapping[Key, int]:
