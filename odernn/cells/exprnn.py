@@ -109,7 +109,7 @@ class ExpRNN(OrthogonalNetwork):
 
     The other arguments are those of ``RecurrentNetwork``. The paper has one layer; a stack is this library's. exp(A) is
     computed once a forward pass, layer and direction, and stays in the dtype of the parameters under autocast;
-    ‖WᵀW − I‖₂ is below 2u whatever A is (``expm_skew``).
+    ‖WᵀW − I‖₂ is below 2u for ‖A‖₂ ≤ 64, as measured (``expm_skew``).
 
     W = exp(A) has determinant 1, and every such orthogonal W is reached; scoRNN with D fixed reaches those for which
     W D has determinant 1 and no eigenvalue −1. The map A ↦ W is not injective, and singular where two eigenvalues of A

@@ -194,7 +194,8 @@ def expm_skew(A: Tensor) -> Tensor:
     scaling and squaring leave, thousands of u at ‖A‖ = 64. Measured for n = 2 … 512, ‖A‖₂ in [0, 64], real and
     complex, ‖W*W − I‖₂ stays below 2u, about what the rounding of the entries alone makes; u is 2⁻²⁴ or 2⁻⁵³. Errors
     of A are multiplied by ‖A‖ still, as in every way to compute it. The step is no part of derivatives: where W is
-    unitary, the derivative of scaling and squaring is that of exp already. Of an A that is not skew it is void.
+    unitary, the derivative of scaling and squaring is that of exp already. It is left out where W is far from unitary:
+    of an A that is not skew this is exp(A), too. A device without double precision is none for it.
 
     Raises ValueError when A is not square, TypeError for a dtype of other than single or double precision.
     """
@@ -204,21 +205,27 @@ def expm_skew(A: Tensor) -> Tensor:
         W: Tensor = torch.linalg.matrix_exp(A.to(wide))
         if wide != A.dtype:
             return W.to(A.dtype)
-        return W + 0.5 * (W.detach() @ _residual(W.detach()))
+        given = W.detach()
+        residual = _residual(given)
+        is_near = residual.abs().amax() < NEARLY  # no look at the host
+        return W + torch.where(is_near, 0.5 * (given @ residual), torch.zeros_like(given))
 
 
-FRONT = 2.0**25
+NEARLY = 2.0**-20
+"""The largest entry of I − W*W of a W that rounding alone keeps from being unitary."""
+_FRONT = 2.0**25
+"""1 in units of the last place of the front part of an entry."""
 
 
 def _residual(W: Tensor) -> Tensor:
-    """I − W*W of a nearly unitary W in more digits than W has: its error is of size n u².
+    """I − W*W of a nearly unitary W in half as many digits more than W has: its error is of size n 2⁻²⁵ u.
 
-    W = H + L, H a multiple of 2⁻²⁵ and |L| ≤ 2⁻²⁶. Products of entries of H are multiples of 2⁻⁵⁰, and partial sums of
-    H*H at most 1 or so by Cauchy and Schwarz: 53 bits hold them, BLAS sums them exactly in any order. What is left,
-    H*L + (H*L)* + L*L, is below √n 2⁻²⁵, and is rounded as such.
+    W = H + L, H a multiple of 2⁻²⁵ and |L| ≤ 2⁻²⁶ (real and imaginary parts each). Products of entries of H are
+    multiples of 2⁻⁵⁰, and partial sums of H*H at most 1 or so by Cauchy and Schwarz: 53 bits hold them, BLAS sums them
+    exactly in any order. What is left, H*L + (H*L)* + L*L, is of size √n 2⁻²⁵, and is rounded as such.
     """
     parts = torch.view_as_real(W) if W.is_complex() else W
-    front = torch.round(parts * FRONT) / FRONT
+    front = torch.round(parts * _FRONT) / _FRONT
     H = torch.view_as_complex(front) if W.is_complex() else front
     L = W - H
     across = H.mH @ L

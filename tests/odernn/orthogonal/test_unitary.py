@@ -331,6 +331,15 @@ def test_skew_hermitian_matrices_have_unitary_exponentials():
     assert unitarity_score(expm_skew(M - M.mH)) <= 1e-13 and unitarity_score(expm_skew(M)) > 1.0
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_is_not_skew_has_its_exponential_uncorrected(dtype):
+    M = normal(4, 4, dtype=C128 if dtype.is_complex else F64)
+    wanted, single = torch.linalg.matrix_exp(M), dtype in (torch.float32, torch.complex64)
+    assert float((expm_skew(M.to(dtype)) - wanted).abs().max()) <= (1e-5 if single else 1e-13) * float(
+        wanted.abs().max()
+    )
+
+
 def test_derivatives_of_the_exponential_are_those_of_finite_differences():
     free = normal(6).requires_grad_()
     assert torch.autograd.gradcheck(lambda free: expm_skew(skew(free, 4)), free)

@@ -21,7 +21,7 @@ NETWORKS = (
             ("dt, α, N, T", "step size, frequency squared, number of steps, T = N dt; t_n = n dt"),
             ("w, V, b, c", "weights of a layer: one w and c a neuron, input matrix, bias; L layers, X = (y, z)"),
             ("E, ȳ, Ȳ", "the loss (1/N) Σ |y^L_n − ȳ_n|²/2, its targets, and their largest value; θ: any weight"),
-            ("β", "max(1 + 2α, 4α²)"),
+            ("β", "max(1 + 2α, 4α²), of icml; sam has ᾱ = 96^{1/4} max(1, √α)"),
             ("γ, w̄", "w̄ = max(2, ‖w^L‖_∞ + α), γ = w̄ + w̄²/2"),
             ("V̄", "the product over layers of max(1, ‖V^l‖_∞)"),
             ("F, F_z, Δ", "the bounds on |y|, |z| that a proposition puts in, and what it makes of them"),
@@ -43,7 +43,7 @@ NETWORKS = (
         PAPERS["odernn"][0],
         (
             "k_i = f_i(y + η Σ_j A_ij k_j),   y₊ = y + η Σ_i B_i k_i, with matrices A_ij, B_i",
-            "Condition I: M = (B_iᵀA_ij + A_jiᵀB_j − B_iᵀB_j) ≥ 0; condition II: every B_i ≥ 0.",
+            "Condition I: M = (B_iᵀA_ij + A_jiᵀB_j − B_iᵀB_j) ≥ 0; condition II: every B_i ≥ 0; both as reconstructed.",
         ),
         (("Δy", "the difference of two states that take the same step"),),
     ),
