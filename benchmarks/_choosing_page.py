@@ -46,10 +46,27 @@ def _tables(record: Mapping[str, Any]) -> Iterator[str]:
             cells = [row[1:] for row in measured]
             align = ("left", *["right"] * 1, "left", *["right"] * 4)
             yield tabulate(cells, headers=HEADS, tablefmt="pipe", disable_numparse=True, colalign=align) + "\n"
+            yield from _edges(task, record)
         missing = [name for name, row in rows.items() if row is None]
         if missing:
             yield f"Not measured yet: {'; '.join(missing) if measured else 'all cells'}.\n"
     yield from _notes(record)
+
+
+def _edges(task: ChosenTask, record: Mapping[str, Any]) -> Iterator[str]:
+    """Which cells have the smallest or the largest of their rates: nothing beyond it was tried."""
+    at_end: dict[str, list[str]] = {"smallest": [], "largest": []}
+    for contestant in _choosing_plan.CONTESTANTS:
+        tried = [record.get(f"{task.name} / {contestant.name} / setting {number}") for number in range(1, SETTINGS + 1)]
+        place = best([each for each in tried if each is not None])
+        if place is None or None in tried:
+            continue
+        rate = (tried[place] or {})["rate"]
+        for end, name in ((min(contestant.rates), "smallest"), (max(contestant.rates), "largest")):
+            at_end[name] += [contestant.name] if rate == end else []
+    said = [f"the {name} of their rates: {'; '.join(names)}" for name, names in at_end.items() if names]
+    if said:
+        yield f"Chosen at {'. At '.join(said)}. What lies beyond was not tried.\n"
 
 
 def _row(task: ChosenTask, contestant: Contestant, record: Mapping[str, Any]) -> tuple[Any, ...] | None:

@@ -185,3 +185,20 @@ def test_a_name_that_is_none_is_refused(script: ModuleType, tmp_path: Path) -> N
 def test_a_page_without_its_marks_is_refused() -> None:
     with pytest.raises(ValueError, match="lacks one of the marks"):
         page.page("# no marks\n", {})
+
+
+def test_a_rate_at_the_end_of_its_range_is_said() -> None:
+    task, contestant = plan.TASKS[0], plan.CONTESTANTS[0]
+    rates = [setting.rate for setting in plan.settings(task, contestant)]
+    scores = {"loss": 1.0, "accuracy": 0.5}
+    for best, said in ((min(rates), "the smallest"), (max(rates), "the largest"), (sorted(rates)[2], "")):
+        record = {
+            f"{task.name} / {contestant.name} / setting {number}": {
+                "rate": rate,
+                "label": "",
+                "validation": scores | {"accuracy": 0.9 if rate == best else 0.5},
+            }
+            for number, rate in enumerate(rates, 1)
+        }
+        line = f"Chosen at {said} of their rates: {contestant.name}. What lies beyond was not tried.\n"
+        assert list(page._edges(task, record)) == ([line] if said else [])
