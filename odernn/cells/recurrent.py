@@ -23,6 +23,7 @@ from odernn.cells.common.exact_buffers import ExactBuffers
 from odernn.cells.common.sequences import Sequences, State, sequences
 from odernn.cells.common.time_scales import memory_in_steps
 from odernn.executions.autocast import without_autocast
+from odernn.executions.recurrence import nothing_of
 
 if TYPE_CHECKING:
     from odernn.integrators.guarantees import Guarantees
@@ -397,14 +398,9 @@ def _no_such_argument(cell: type[RecurrentNetwork], name: str) -> str:
     return f'{cell.__name__} has no argument "{name}". {hint}'
 
 
-def nothing_of(module: nn.Module, below: Tensor) -> Tensor:
-    """0 that depends on all weights and inputs: added to an empty run it makes gradients 0, where they were None."""
-    return sum((each.reshape(-1)[:0].sum() for each in module.parameters()), below.reshape(-1)[:0].sum())
-
-
 def _tied(run: LayerRun, layer: nn.Module, below: Tensor) -> LayerRun:
     """A run of no step, with zero gradients."""
-    nothing = nothing_of(layer, below)
+    nothing = nothing_of(below, layer.parameters())
     rows, before = (tuple(block + nothing for block in blocks) for blocks in (run.rows, run.before))
     return replace(run, rows=rows, before=before)
 

@@ -26,7 +26,7 @@ to. N = 0, batch = 0 and hidden = 0 are allowed. Equality of executions means ag
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack, get_args
 
@@ -217,6 +217,13 @@ def of_layer(outputs: Outputs) -> LayerOutputs:
         return outputs(x, y0=y0, z0=z0, lengths=lengths, backward=backward, **given)
 
     return layer_outputs
+
+
+def nothing_of(x: Tensor, weights: Iterable[Tensor]) -> Tensor:
+    """0 that depends on x and on all weights, whose shapes do not matter: added to an empty run it makes gradients 0,
+    where they were None.
+    """
+    return sum((each.reshape(-1)[:0].sum() for each in weights), x.reshape(-1)[:0].sum())
 
 
 def outputs_of(result: RecurrenceResult, ends: Tensor | None) -> RecurrenceOutputs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Unpack
 
 import torch
@@ -18,6 +19,7 @@ from odernn.executions.recurrence import (
     checked,
     checked_backward,
     checked_ends,
+    nothing_of,
     of_layer,
     outputs_of,
     until_ends,
@@ -82,7 +84,11 @@ def outputs(
     """The rows of y and the state after each sample's own end; see ``recurrence``. Autograd keeps the states."""
     checked_backward(backward, name, ("stored",))
     ends = checked_ends(lengths, x)
-    return outputs_of(forward(until_ends(x, ends), y0=y0, z0=z0, **given), ends)
+    found = outputs_of(forward(until_ends(x, ends), y0=y0, z0=z0, **given), ends)
+    if len(x) > 0:
+        return found
+    nothing = nothing_of(found.y, ())  # the rows depend on the weights; the state after no step has to, too
+    return replace(found, y_last=found.y_last + nothing, z_last=found.z_last + nothing)
 
 
 layer_outputs = of_layer(outputs)
@@ -90,7 +96,8 @@ layer_outputs = of_layer(outputs)
 
 def _recorded(x: Tensor, coefficients: Coefficients, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
     if len(x) == 0:
-        return x.clone(), x.clone()
+        rows = x + nothing_of(x, coefficients)
+        return rows, rows.clone()
     ys, zs = [], []
     for drive in x.unbind():
         y, z = step(y, z, drive, **coefficients._asdict())

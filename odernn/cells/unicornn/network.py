@@ -15,7 +15,6 @@ from odernn import executions
 from odernn.cells.common import arguments
 from odernn.cells.common.sequences import Sequences, State
 from odernn.cells.common.time_scales import memory_in_steps
-from odernn.cells.recurrent import nothing_of
 from odernn.cells.unicornn.arguments import Scheme, check_alpha, checked_previous, checked_scheme
 from odernn.cells.unicornn.layer import UnICORNNLayer
 from odernn.cells.unicornn.oscillators import OscillatorStack
@@ -256,11 +255,7 @@ class UnICORNN(OscillatorStack):
             if number < self.num_layers:
                 rows, before = self.dropped(rows, sequences.state[0][len(runs) - 1])
                 levels.append(self.seen(rows, before))
-        y, z = (torch.stack(blocks) for blocks in zip(*((run.y_last, run.z_last) for run in runs), strict=True))
-        if len(sequences.u) == 0:
-            nothing = nothing_of(self, sequences.u)
-            return rows + nothing, (y + nothing, z + nothing)
-        return rows, (y, z)
+        return rows, (torch.stack([run.y_last for run in runs]), torch.stack([run.z_last for run in runs]))
 
     def _run_layer(
         self,

@@ -250,8 +250,7 @@ def test_gradients_are_those_of_finite_differences_in_every_argument(name: str, 
 @one_case_a_cell
 def test_a_sequence_of_no_steps_gives_its_state_and_zero_gradients(name: str, label: str):
     network = build(name, label, num_layers=1)
-    executions = ["cpu", "torch"] if name == "unicornn" else ["torch"]
-    for execution in executions:
+    for execution in ("cpu", "parallel", "torch") if name == "unicornn" else ("torch",):
         if name == "unicornn":
             network.execution = execution
         network.zero_grad()
