@@ -6,6 +6,7 @@ python docs/pictures/refuted_bounds.py
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -49,12 +50,8 @@ def curves() -> list[BoundCurve]:
             witness=text,
         )
         found = witness_curves({claim.id: claim}, [cell])[claim.id]
-        shown = {
-            "symbol": what,
-            "network": "",
-            "where": f"{witness.claim}: the network of its witness, after n steps",
-        }
-        made.append(BoundCurve(**{**vars(found), **shown}))
+        where = f"{witness.claim}: the network of its witness, after n steps"
+        made.append(replace(found, symbol=what, network="", where=where))
     return made
 
 

@@ -207,11 +207,11 @@ def expm_skew(A: Tensor) -> Tensor:
             return W.to(A.dtype)
         given = W.detach()
         residual = _residual(given)
-        is_near = residual.abs().amax() < NEARLY  # no look at the host
+        is_near = residual.abs().amax() < _NEARLY  # no look at the host
         return W + torch.where(is_near, 0.5 * (given @ residual), torch.zeros_like(given))
 
 
-NEARLY = 2.0**-20
+_NEARLY = 2.0**-20
 """The largest entry of I − W*W of a W that rounding alone keeps from being unitary."""
 _FRONT = 2.0**25
 """1 in units of the last place of the front part of an entry."""

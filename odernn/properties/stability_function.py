@@ -65,10 +65,10 @@ class StabilityFunction:
         z   an int, a Fraction, ``Q(p, q)`` or an ``Algebraic`` gives an exact number, a ball of flint a ball. A float
             or a complex number gives one; an array of any shape, or a list, an array of float64 or complex128.
 
-        Poles: ZeroDivisionError at an exact number; inf, without a warning, in floats, at ±∞ if R is unbounded there,
+        Poles: ZeroDivisionError at an exact number; ±inf, without a warning, in floats, at ±∞ if R is unbounded there,
         and where the value exceeds the largest double. The rounding error in floats is that of Horner's rule in z or
         1/z, whichever is smaller: about 2 deg P · 2⁻⁵³ Σ |p_k| |z|ᵏ of P, and likewise of Q. TypeError for what is
-        no number.
+        of no such kind.
         """
         if isinstance(z, Rational):
             z = fmpq(int(z.numerator), int(z.denominator))
@@ -86,7 +86,10 @@ class StabilityFunction:
         if given.dtype == object and given.ndim > 0:
             return np.frompyfunc(self, 1, 1)(given)
         if given.dtype.kind not in "biufc":
-            raise TypeError(f"R(z) is asked at {z!r} of type {type(z).__name__}, which is no number. Give numbers.")
+            raise TypeError(
+                f"R(z) is asked at {z!r} of type {type(z).__name__}. Give an int, a Fraction, Q(p, q), an Algebraic, a "
+                "float or a complex number, or an array of them."
+            )
         points = given.astype(np.complex128 if given.dtype.kind == "c" else np.float64)
         p, q = ([nearest_float(x) for x in side] for side in (self.numerator, self.denominator))
         growth = len(p) - len(q)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import io
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from odernn.written.lines import room
 from verification import verdict
 
 HEADING = "bold"
@@ -87,12 +87,12 @@ def _verdict_columns(head: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _places(line: str, column: int) -> int:
-    """The index of the character in that column: combining ones take no room."""
+    """The index of the character in that column of the terminal."""
     taken = 0
     for index, character in enumerate(line):
-        if taken == column and not unicodedata.combining(character):
+        if taken == column and room(character):
             return index
-        taken += not unicodedata.combining(character)
+        taken += room(character)
     return len(line)
 
 

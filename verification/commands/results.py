@@ -118,9 +118,9 @@ class Wanted:
             kept = [judgement for judgement in kept if judgement.shown in self.only]
         return kept, self.left_out("cell", len(run) - of_paper, of_paper - len(kept))
 
-    def check(self, tried: Iterable[str]) -> None:
+    def check(self, papers: Iterable[str]) -> None:
         """UsageError if the paper that is asked for is none of those of which the run tried claims."""
-        there = list(dict.fromkeys(tried))
+        there = list(dict.fromkeys(papers))
         if self.paper and self.paper not in there:
             raise UsageError(
                 f'--paper {self.paper}: this run tried no claim of "{self.paper}", only of {", ".join(there)}. Choose '

@@ -43,10 +43,10 @@ def numbers_said(text: str) -> list[tuple[float, float]]:
 
 
 def evidence_of(claim: str) -> list[float]:
-    """The numbers in the rows and witnesses of the claim's section of the ledger, and those they are logarithms of."""
+    """The numbers in the meant rows of the claim's section of the ledger, their witnesses, and exponentials of them."""
     anchor = f'<a id="{slug(claim)}"></a>'
     (page,) = (text for path in (ROOT / "docs/ledger").glob("*.md") if anchor in (text := path.read_text("utf-8")))
-    section = page.partition(anchor)[2].partition("<a id=")[0]
+    section = page.partition(anchor)[2].partition("<a id=")[0].partition("*Note, ")[0]
     rows = "\n".join(line for line in section.splitlines() if line.startswith(("|", "- ")))
     values = [float(number.replace(",", "")) for number in SHOWN.findall(rows)]
     return values + [math.exp(value) for value in values if value < 10]

@@ -34,6 +34,8 @@ _FENCES = frozenset("()[]{}|‖⟨⟩")
 _DIFFERENTIALS = frozenset(("dt", "dx", "dy", "dz", "dw", "dX", "dE", "dL", "dT"))
 _ARTICLES = frozenset("aA")
 _BLANKS = re.compile(r"\s+|\S+")
+NEAR = 24
+"""Letters before an index in which what it stands at is looked for."""
 LONGEST_UNBROKEN = 40
 """Letters of a formula that stays on one line."""
 LONGEST_INDEX, LONGEST_BASE = 5, 2
@@ -105,7 +107,7 @@ def _parsed(text: str, depth: int) -> tuple[TextSpan | Scripted, ...]:
     plain = at = 0
     while at < len(text):
         follows = bool(nodes) and isinstance(nodes[-1], Scripted) and plain == at
-        if text[at] in "_^" and (longest := LONGEST_INDEX if follows else _longest(text[plain:at])):
+        if text[at] in "_^" and (longest := LONGEST_INDEX if follows else _longest(text[max(plain, at - NEAR) : at])):
             found = _script(text, at, depth, longest)
             if found is not None:
                 inner, end = found
@@ -125,7 +127,7 @@ def _with_script(
         if (below and before.below) or (above and before.above):
             return [before, Scripted(TextSpan(text, at, at), below, above)]
         return [Scripted(before.base, below or before.below, above or before.above)]
-    near = text[max(plain, at - 24) : at]
+    near = text[max(plain, at - NEAR) : at]
     base = _DIGITS.search(near) or _BASE.search(near)
     begin = at - len(base[0]) if base is not None else at
     return [
@@ -136,7 +138,7 @@ def _with_script(
 
 def _longest(before: str) -> int:
     """How many letters an index or exponent behind this text may have; 0: there is none."""
-    base = _BASE.search(before[-24:])
+    base = _BASE.search(before)
     if base is None:
         return 0
     letters = re.sub(r"[\u0300-\u036f]", "", base[0])
