@@ -124,6 +124,8 @@ def labelled(line: str, width: int, label: int = 11) -> list[str]:
     >>> labelled("refuted    replay: odernn witness verify w.json", 44)
     ['refuted    replay:', '  odernn witness verify w.json']
     """
+    if line[max(label - 1, 0) : label].strip():  # a longer label than the others have
+        label = line.find(" ", label) + 1
     before, command, rest = line.partition("odernn witness verify ")
     parts = line[label:].split(" · ")
     if len(parts) > 1 and max(map(room, parts)) <= LONGEST_FORMULA:

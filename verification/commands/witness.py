@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from odernn.written.lines import labelled
 from verification.commands.options import Action, ClaimsOption, WholeHelp, help_unless_called
-from verification.commands.terminal import DONE, NOT_CERTIFIED, NotCertifiedError, UsageError, harmless, out
+from verification.commands.terminal import DONE, NOT_CERTIFIED, NotCertifiedError, UsageError, fitting, harmless, out
 from verification.report.numbers import minus, plural, size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from fractions import Fraction
 
     from verification.instance import Layer
@@ -72,7 +74,7 @@ def show(path: Path) -> int:
         lines += [f"{name:<10} {value}" for name, value in witness.parameters.items()]
     else:
         lines += _described(witness.parameters)
-    out("\n".join(map(harmless, lines)) + "\n")
+    _print(lines)
     return DONE
 
 
@@ -100,11 +102,14 @@ def verify(path: Path, *, claims_dirs: tuple[Path, ...], limit: float) -> int:
     replayed = replay(witness, claims_dirs, limit)
     if replayed.refused:
         raise NotCertifiedError(f'witness "{path}" does not certify: {harmless(replayed.refused)}')
-    out("\n".join(map(harmless, replayed.lines)) + "\n")
-    out(f"by       {provenance.here().words}\n")
     word = {True: "certified", False: "NOT certified", None: "UNDECIDED"}[replayed.certified]
-    out(f"{word}: {'' if replayed.certified else 'that '}{_statement(witness)}\n")
+    _print([*replayed.lines, f"by       {provenance.here().words}"], label=9)
+    _print([f"{word}: {'' if replayed.certified else 'that '}{_statement(witness)}"], label=0)
     return DONE if replayed.certified else NOT_CERTIFIED
+
+
+def _print(lines: Iterable[str], label: int = 11) -> None:
+    out("".join(f"{part}\n" for line in lines for part in labelled(harmless(line), fitting(), label)))
 
 
 def _read(path: Path) -> Witness:
@@ -113,7 +118,11 @@ def _read(path: Path) -> Witness:
     try:
         return read(path)
     except FileNotFoundError:
-        hint = "`odernn verify` writes witnesses of what it refutes."
+        hint = (
+            "That is its number in a table, and a witness is a file: `odernn ledger --folder FOLDER` names it."
+            if str(path).isdecimal()
+            else "`odernn verify` writes witnesses of what it refutes."
+        )
         raise UsageError(f'Witness "{path}" does not exist. {hint}') from None
     except OSError as error:
         raise UsageError(f'Witness "{path}" cannot be read: {error.strerror or error}.') from None

@@ -63,7 +63,7 @@ def test_a_published_gradient_bound_that_these_weights_violate_is_replayed_from_
     assert main(arguments) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert re.search(r"refuted sam-D\.2, layer 1, abs\(dE/dθ\): measured \S+ > bound \S+ at θ = b;", out)
-    (file,) = re.findall(r"replay: odernn witness verify (\S*sam-d-2\S*)", out)
+    (file,) = re.findall(r"replay:\s+odernn witness verify (\S*sam-d-2\S*)", out)
     assert main(["witness", "verify", file]) == 0
     replayed = capsys.readouterr().out
     assert f"\ncertified: sam-D.2 is violated: {quantity_of('b')}, {ANY_NETWORK}" in replayed
@@ -77,7 +77,7 @@ def test_a_witness_of_trained_weights_that_is_changed_is_refused_and_json_has_it
     path = saved(Path.cwd(), STIFF, change=a_stiff_layer_at_rest())
     arguments = ["verify", "--checkpoint", str(path), "--config", "network.toml", "--sequences", "2"]
     assert main(arguments) == 0
-    (file,) = re.findall(r"replay: odernn witness verify (\S*sam-d-2\S*)", capsys.readouterr().out)
+    (file,) = re.findall(r"replay:\s+odernn witness verify (\S*sam-d-2\S*)", capsys.readouterr().out)
     kept = json.loads(Path(file).read_text(encoding="utf-8"))
     for name, value in (("N", "2"), ("layer", "2"), ("w", " ".join(["-1"] * 8)), ("alpha", "0"), ("m", "3")):
         changed = {**kept, "parameters": {**kept["parameters"], name: value}}
@@ -206,5 +206,5 @@ def test_where_the_store_is_full_the_witnesses_that_are_named_are_there(
     assert main(["verify", "--checkpoint", str(path), "--config", "network.toml", "--sequences", "2"]) == 2
     captured = capsys.readouterr()
     assert "disk full" in captured.err
-    (file,) = re.findall(r"replay: odernn witness verify (\S*sam-d-2\S*)", captured.out)
+    (file,) = re.findall(r"replay:\s+odernn witness verify (\S*sam-d-2\S*)", captured.out)
     assert main(["witness", "verify", file]) == 0
