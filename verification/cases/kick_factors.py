@@ -180,7 +180,7 @@ def lower_case(factor: Fraction = Fraction(1)) -> Case:
 
     return _case(
         f"{ALL}, √κ* t ≤ 2",
-        "[B_n ⋯ B_k]_12 ≥ (2 − sinh(2)/2) t",
+        "(2 − sinh(2)/2) t ≤ [B_n ⋯ B_k]_12",
         (balls, intervals),
         _parameters(is_short=True),
         proof,

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from verification.run.store import Store
 
 DEFAULT = Path("report.html")
+WITNESSES = "witnesses"
+"""Beside whatever folder a reader of the page works in: `odernn verify` writes them there."""
 
 
 def command(
@@ -45,7 +47,7 @@ def command(
             "--witnesses",
             metavar="DIR",
             show_default=False,
-            help="Where the witnesses are, for the commands on the page.  [default: witnesses, beside the store]",
+            help="Where the witnesses are, for the commands on the page.  [default: witnesses]",
         ),
     ] = None,
 ) -> Action:
@@ -71,7 +73,7 @@ def run(
     """Write the page. UsageError for what cannot be read or written."""
     _check(html)
     from verification.commands.ledger import as_trained, statements_of
-    from verification.commands.results import latest, papers_of, witnesses_beside
+    from verification.commands.results import latest, papers_of
     from verification.registry import Registry
     from verification.report.html import build
     from verification.report.html.render import render
@@ -97,7 +99,7 @@ def run(
         name=whole.name,
         statements=statements,
         papers=papers_of(results.judgements, registry),
-        folder=str(witnesses or witnesses_beside(store)),
+        folder=str(witnesses or WITNESSES),
         series=series,
         witnessed=witnessed,
         trained=_beside_printed(record),

@@ -164,12 +164,24 @@ def gravity_of(claim: str, judgements: Sequence[Judgement]) -> str:
         return ""
     tried = {judgement.claim for judgement in judgements}
     for kind, grave in GRAVITY.items():
-        repairs = [each for each in reading.instead if each.kind == kind and each.printed and each.claim]
+        repairs = [repair for repair in _grading(reading) if repair.kind == kind]
         if any(holds(repair, judgements) for repair in repairs):
             return grave
         if any(repair.claim not in tried for repair in repairs):
             return ""
     return SUBSTANCE
+
+
+def grading_claims(claim: str) -> tuple[str, ...]:
+    """The claims whose verdicts decide how grave it is that this one is refuted, the mildest repairs first."""
+    reading = reading_of(claim)
+    repairs = _grading(reading) if reading is not None else []
+    order = list(GRAVITY)
+    return tuple(dict.fromkeys(each.claim for each in sorted(repairs, key=lambda each: order.index(each.kind))))
+
+
+def _grading(reading: Reading) -> list[Repair]:
+    return [each for each in reading.instead if each.kind in GRAVITY and each.printed and each.claim]
 
 
 @cache

@@ -6,7 +6,7 @@ S(15) prints 2 + √(1 + 2βT) + (2 + α)√((2/α)(1 + 2βT)), (12) and S(39) h
 from fractions import Fraction
 from mpmath import mp, mpf, nstr, sqrt
 
-CASE = "all α, dt, T | Δ of S(15) ≥ 2 + Z + (2+α)Y by S(7)"
+CASE = "all α, dt, T | 2 + Z + (2+α)Y by S(7) ≤ Δ of S(15)"
 P = {"alpha": "1", "dt": "1/2", "T": "1", "m": "1"}
 
 mp.dps = 50

@@ -12,13 +12,14 @@ import pytest
 from odernn.published.networks import ROWS, row
 from tests.benchmarks.scripts import BENCHMARKS
 from verification.answer import blank_of
-from verification.domains import ANY_RUNG, INITIALISED, RANGE, REAL_RANGE, TRAINED, rung_name, rung_of
+from verification.domains import ANY_RUNG, INITIALISED, RANGE, REAL_RANGE, TRAINED, Rung, rung_name, rung_of
 from verification.readings.reading import Note, Reading, name_of
 from verification.registry import Registry
 from verification.report.rows import nearness
 from verification.report.rows.claims import Facts
 from verification.report.rows.ledger import LedgerEntry, LedgerPages
 from verification.verdict import NOT_REFUTED, PROVED, REFUTED, Judgement
+from verification.witness.file import Witness, to_json
 
 REGISTRY = Registry()
 RUNGS = (ANY_RUNG, RANGE, REAL_RANGE, INITIALISED, TRAINED)
@@ -57,6 +58,26 @@ def test_the_nearest_rung_counts_before_the_size_and_the_size_within_a_rung() ->
     words = nearness.line(fallen)
     assert words.startswith("the initialisation's range, real inputs, at the hyperparameters of HR, by 0.200 decades")
     assert words.endswith("so too on RR") and third not in words
+
+
+@pytest.mark.parametrize(
+    ("domain", "parameters", "words"),
+    [
+        (RANGE, {"w": "1/2 1/2", "u": "0 -4300000000000000"}, "the initialisation's range, inputs |u| up to 10^15.6,"),
+        (ANY_RUNG, {"w": "0 -1353/100", "u": "0"}, "weights |w| up to 13.5, no input,"),
+        (ANY_RUNG, {"N": "4000"}, ""),
+        (INITIALISED, {"w": "1", "u": "7"}, "as initialised, real inputs,"),
+    ],
+)
+def test_what_a_rung_leaves_free_is_said_with_its_size(domain: Rung, parameters: dict[str, str], words: str) -> None:
+    """The initialisation's range with inputs of 10^15 is nobody's network."""
+    known = REGISTRY.get("icml-3.1").claim
+    case = next(case for case in known.cases if case.domain == rung_name(row("RR"), RANGE))
+    witness = to_json(Witness(known.id, case.domain, case.quantity, parameters))
+    cell = replace(blank_of(known, case), verdict=REFUTED, slack=-0.5, witness=witness, because="")
+    cell = replace(cell, domain=rung_name(row("RR"), domain))
+    line = nearness.line([replace(cell, domain="L = 1", quantity="|dE/dθ|"), cell])
+    assert line == f"{words} at the hyperparameters of RR, by 0.500 decades".strip()
 
 
 def test_what_holds_at_the_printed_hyperparameters_is_said_so() -> None:

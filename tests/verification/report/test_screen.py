@@ -117,6 +117,13 @@ def test_what_says_something_about_the_run_comes_before_what_it_found() -> None:
     assert lines[-1] == "1 of 5 claims refuted, 1 error, 1 suspect; results are in odernn.sqlite"
 
 
+def test_where_a_claim_is_ungraded_the_screen_names_the_run_that_grades_it() -> None:
+    ungraded = shown([HELD, FALLEN]).lines()
+    graders = readings.grading_claims("icml-C.1")
+    assert graders and f"its gravity odernn verify icml-C.1 {' '.join(graders)} --budget {FACTS.budget}" in ungraded
+    assert not any("its gravity" in line for line in shown([HELD]).lines())
+
+
 def test_a_refutation_is_a_line_with_what_fails_by_how_much_and_its_witness() -> None:
     (line,) = [line for line in shown([HELD, FALLEN]).lines() if line.startswith("  icml-C.1")]
     assert re.fullmatch(r"  icml-C\.1  max abs\(yₙ\), UnICORNN, layer 1 · free  +by 0\.110 decades  witness 1", line)

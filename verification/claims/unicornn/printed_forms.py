@@ -335,7 +335,7 @@ CLAIMS = (
         "after S(39), needs: Δ = 2 + √(1+2βT) + (2+α)√((2/α)(1+2βT)); also tried: that it is the Δ of (12)",
         semantics="reading",
         cases=(
-            sufficient_case(ICML_S15, ICML_S39, "Δ of S(15) ≥ 2 + Z + (2+α)Y by S(7)"),
+            sufficient_case(ICML_S15, ICML_S39, "2 + Z + (2+α)Y by S(7) ≤ Δ of S(15)"),
             same_case(ICML_S15, ICML_12, "Δ of S(15) = Δ of icml (12)"),
         ),
     ),

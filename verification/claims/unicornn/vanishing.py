@@ -164,7 +164,7 @@ CLAIMS = (
         statement="the product Φ(n,k) of Jacobians of the hidden "
         "state does not tend to 0 in norm: ‖Φ(n,k)‖ ≥ 1 (thm-V (a))",
         semantics="real",
-        cases=(Case("all weights, inputs, α, h", "‖Φ(n,k)‖ ≥ 1", _norms, PRODUCTS.guards(_shrinks)),),
+        cases=(Case("all weights, inputs, α, h", "1/‖Φ(n,k)‖ ≤ 1", _norms, PRODUCTS.guards(_shrinks)),),
     ),
     Claim(
         id="both-exploding-mitigated",

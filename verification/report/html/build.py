@@ -16,6 +16,7 @@ from verification.report.html.series import StateSeries
 from verification.report.numbers import decades, minus, plural
 from verification.report.pictures import against_bounds
 from verification.report.pictures.against_bounds import BoundCurve, SlackSpread
+from verification.report.rows import nearness
 from verification.report.rows.claims import PAPERS, Facts, caption
 from verification.report.rows.ledger import LedgerEntry, rank, title_of
 from verification.report.rows.screen import DOUBTS, GRAVES, LEFT, Tried, amount, near_misses, place_of, tried
@@ -97,6 +98,8 @@ def page(sources: ReportSources) -> ReportPage:
     )
     fallen = sorted((claim for claim in claims if claim.kind in GRAVES), key=lambda claim: claim.order)
     notes = () if sources.draws else ('There are no plots: matplotlib is missing (pip install "odernn[plots]").',)
+    sections = tuple(maker.section(claim) for claim in claims)
+    near = {section.near for section in sections if section.near is not None}
     return ReportPage(
         title="What was promised, and what was found",
         subtitle=f"odernn {sources.facts.version}, budget {sources.facts.budget}, seed {sources.facts.seed}",
@@ -109,7 +112,8 @@ def page(sources: ReportSources) -> ReportPage:
         gravest=tuple(_grave(claim, maker) for claim in fallen[:MOST_GRAVE]),
         near=tuple(_near(claim, maker) for claim in near_misses(claims)),
         doubts=_doubts(sources.run),
-        claims=tuple(maker.section(claim) for claim in claims),
+        claims=sections,
+        rungs=tuple((place, str(nearness.RUNGS[place])) for place in sorted(near, reverse=True)),
         introduction=introduction(claim.paper for claim in claims),
         tableaus=sources.tableaus,
         graphs=sources.graphs,
@@ -215,6 +219,7 @@ def _grave(claim: Tried, maker: SectionMaker) -> GraveLine:
         amount(claim.speaking),
         section.fails,
         section.nearness,
+        section.as_trained,
     )
 
 

@@ -99,7 +99,7 @@ class ClaimSection:
     """Everything about one claim. ``verdict`` is that of its meant reading; of a statement that nobody claims, "note".
 
     ``word`` is what filters and counts call it, ``slack`` the least one of the meant cells; ``proved_on`` the boxes of
-    the meant rows if they are proved.
+    the meant rows if they are proved, ``near`` the place of the nearest rung on which it fails among all rungs.
     """
 
     claim: str
@@ -125,6 +125,7 @@ class ClaimSection:
     dominated_by: LinkedClaim | None = None
     repairs: tuple[RepairShown, ...] = ()
     nearness: str = ""
+    near: int | None = None
     as_trained: str = ""
     rungs: tuple[RungShown, ...] = ()
     groups: tuple[CaseGroup, ...] = ()
@@ -133,7 +134,6 @@ class ClaimSection:
     script: ScriptShown | None = None
     replay: str = ""
     again: str = ""
-    cite: str = ""
     trained: tuple[Table, ...] = ()
     proved_on: str = ""
 
@@ -149,6 +149,7 @@ class GraveLine:
     amount: str
     fails: str
     nearness: str
+    as_trained: str
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ class RuleLine:
 @dataclass(frozen=True)
 class ReportPage:
     """One page. ``facts`` are pairs of a name and what was run; ``caption`` says how to read the numbers, ``meanings``
-    what the columns of the counts are.
+    what the columns of the counts are; ``rungs`` are those on which a claim fails, the nearest to practice first.
     """
 
     title: str
@@ -215,6 +216,7 @@ class ReportPage:
     doubts: tuple[str, ...]
     claims: tuple[ClaimSection, ...]
     introduction: Introduction
+    rungs: tuple[tuple[int, str], ...] = ()
     tableaus: tuple[Table, ...] = ()
     graphs: tuple[Table, ...] = ()
     trained: tuple[Table, ...] = ()

@@ -10,7 +10,7 @@ from textwrap import shorten
 
 from verification import verdict
 from verification.claim import slug
-from verification.domains import BUDGETS
+from verification.domains import BUDGETS, TRAINED
 from verification.readings.reading import (
     ALL_ROWS,
     Reading,
@@ -124,6 +124,7 @@ class SectionMaker:
             dominated_by=self.link(entry.dominated_by) if entry.dominated_by else None,
             repairs=tuple(map(self._repair, reading.instead)) if reading is not None else (),
             nearness=self._nearness(entry, cells),
+            near=self._near(entry, cells),
             as_trained=self.as_trained.get(claim, "") if self._nearness(entry, cells) else "",
             rungs=_rungs(cells),
             groups=self._groups(claim, cells),
@@ -132,7 +133,6 @@ class SectionMaker:
             script=self._script(speaking),
             replay=self._replay(speaking),
             again=self._again(claim),
-            cite=self._cite(claim),
             trained=tuple(self.trained[name] for name in reading.trained if name in self.trained) if reading else (),
             proved_on=_proved_on(cells) if tried.shown == verdict.PROVED else "",
         )
@@ -144,6 +144,13 @@ class SectionMaker:
 
     def _nearness(self, entry: LedgerEntry, cells: Sequence[Judgement]) -> str:
         return nearness.line(cells) if entry.paper in PAPERS["unicornn"][1] else ""
+
+    def _near(self, entry: LedgerEntry, cells: Sequence[Judgement]) -> int | None:
+        """The place in ``nearness.RUNGS`` of the nearest rung on which it fails; of trained networks in floats."""
+        best = nearness.nearest(cells) if self._nearness(entry, cells) else None
+        if best is None:
+            return None
+        return nearness.RUNGS.index(TRAINED if entry.id in self.as_trained else best.rung)
 
     # --- the evidence -------------------------------------------------------------------------------------------
 
@@ -201,16 +208,13 @@ class SectionMaker:
         return f"odernn witness verify {self._path(cell)}{self._options}" if key_of(cell) in self.names else ""
 
     def _again(self, claim: str) -> str:
-        """The trial of the claim; "" where a trained network was on trial."""
+        """The trial of the claim, its rows, its citation, a line each; "" where a trained network was on trial."""
         facts = self.facts
         if facts.budget not in BUDGETS:
             return ""
-        tried = f"odernn verify {shlex.quote(claim)} --budget {shlex.quote(facts.budget)} --seed {facts.seed}"
-        return tried + self._options
-
-    def _cite(self, claim: str) -> str:
-        """What makes a citation of the verdict; "" where a trained network was on trial."""
-        return f"odernn cite {shlex.quote(claim)}{self._options}" if self.facts.budget in BUDGETS else ""
+        name, options = shlex.quote(claim), self._options
+        tried = f"odernn verify {name} --budget {shlex.quote(facts.budget)} --seed {facts.seed}{options}"
+        return f"{tried}\nodernn table --claim {name}{options}\nodernn cite {name}{options}"
 
     @property
     def _source(self) -> str:
@@ -256,7 +260,8 @@ def _rungs(cells: Sequence[Judgement]) -> tuple[RungShown, ...]:
     """The rungs on which a refuted claim was tried, from all that its words allow to what somebody has."""
     if not cells or verdict_of(cells) != REFUTED:
         return ()
-    places, best = nearness.rated(cells), nearness.nearest(cells)
+    places = [each for each in nearness.rated(cells) if each.cell.verdict != verdict.INAPPLICABLE]
+    best = nearness.nearest(cells)
     shown = []
     for rung in sorted({each.rung for each in places}):
         on_rung = [each for each in places if each.rung == rung]

@@ -7,19 +7,26 @@ not.
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from verification.domains import Rung, rung_of
+from verification.domains import ANY_RUNG, INITIALISED, INPUTS, RANGE, REAL_RANGE, TRAINED, WEIGHTS, Rung, rung_of
 from verification.readings.reading import reading_of, verdict_of
-from verification.report.numbers import decades
+from verification.report.numbers import decades, size
 from verification.verdict import REFUTED, Judgement
 
 PAGE = "nearness.md"
 KINDS = frozenset({"wider", "part", "weaker", "test"})
 """Notes that are about the statement itself."""
+RUNGS = ANY_RUNG, RANGE, REAL_RANGE, INITIALISED, TRAINED
+"""The nearest to practice last."""
+NUMBER = re.compile(r"-?\d+(?:/\d+)?")
 AT_BEST = "at the best weights"
 ELSEWHERE = "it fails at other hyperparameters; no case asks at those of Table 6"
 
@@ -77,7 +84,35 @@ def line(cells: Sequence[Judgement]) -> str:
     others = {each.row for each in places if each.is_refuted and each.rung == best.rung} - {best.row}
     by = f", by {decades(-best.cell.slack)} decades" if best.cell.slack is not None else ""
     also = f"; so too on {', '.join(sorted(others))}" if others else ""
-    return f"{best.rung}, at the hyperparameters of {best.row}{by}{also}"
+    return f"{_taken(best)}at the hyperparameters of {best.row}{by}{also}"
+
+
+def _taken(best: Rated) -> str:
+    """The rung in words, with the sizes of what its witness takes where the rung leaves it to be anything.
+
+    "the initialisation's range, inputs |u| up to 10^15.6, "; "" where neither weights nor inputs occur.
+    """
+    sizes = _sizes(best.cell.witness)
+    if best.rung == ANY_RUNG and not sizes:
+        return ""
+    weights, inputs = WEIGHTS[best.rung.weights], INPUTS[best.rung.inputs]
+    if not best.rung.weights and "w" in sizes:
+        weights = f"weights |w| up to {_size(sizes['w'])}" if sizes["w"] else "w = 0"
+    if not best.rung.inputs and "u" in sizes:
+        inputs = f"inputs |u| up to {_size(sizes['u'])}" if sizes["u"] else "no input"
+    return f"{weights}, {inputs}, "
+
+
+def _sizes(witness: str) -> dict[str, Fraction]:
+    """The largest absolute value of the weights w and of the inputs u of a witness, of those that it has."""
+    parameters = json.loads(witness).get("parameters", {}) if witness else {}
+    texts = {name: str(parameters[name]) for name in ("w", "u") if name in parameters}
+    found = {name: NUMBER.findall(text) for name, text in texts.items()}
+    return {name: max(abs(Fraction(number)) for number in numbers) for name, numbers in found.items() if numbers}
+
+
+def _size(value: Fraction) -> str:
+    return size(math.log(value.numerator) - math.log(value.denominator))
 
 
 def as_trained(record: Mapping[str, Any]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from itertools import groupby
 from textwrap import wrap
 
 from verification import verdict
-from verification.readings.reading import GRAVITY, SUBSTANCE, gravity_of, meant, note_to, verdict_of
+from verification.readings.reading import GRAVITY, SUBSTANCE, grading_claims, gravity_of, meant, note_to, verdict_of
 from verification.report.numbers import decades, plural, size
 from verification.report.rows import nearness
 from verification.report.rows.claims import (
@@ -40,12 +40,13 @@ MOST_DOUBTS = 6
 MOST_NEAR = 3
 MOST_GRAVE = 14
 LONGEST_NAME = 25
+MOST_NAMED = 8
 NOTE, UNSORTED = "note", "ungraded"
 DOUBTS = (verdict.ERROR, verdict.SUSPECT, verdict.INCONCLUSIVE)
 GRAVES = (SUBSTANCE, *reversed(GRAVITY.values()), UNSORTED)
 """The gravest first."""
 LEFT = {
-    SUBSTANCE: "nothing of its kind is known to hold at a printed setting",
+    SUBSTANCE: "no known constant or hypothesis saves it at printed settings",
     "hypothesis": "holds under one more hypothesis",
     "constant": "holds with another constant or exponent",
     "slip": "holds with a formula corrected",
@@ -232,6 +233,11 @@ class Screen:
             if name is not None:
                 path = shlex.quote(f"{self.folder}/{name}")
                 lines.append(("recompute", f"odernn witness script {path} | python -"))
+        if ungraded := [claim.claim for claim in self.claims if claim.kind == UNSORTED]:
+            others = dict.fromkeys([*ungraded, *(name for claim in ungraded for name in grading_claims(claim))])
+            if len(others) <= MOST_NAMED:
+                named = " ".join(map(shlex.quote, others))
+                lines.append(("its gravity", f"odernn verify{store} {named} --budget {self.facts.budget}"))
         lines.append(("the pages", f"odernn ledger{store} --folder ledger"))
         lines.append(("the report", f"odernn report{store} --html report.html"))
         return [f"{word:<12}{command}" for word, command in lines]

@@ -54,6 +54,7 @@ STATE = Judgement(
     log_worst=5.3,
     evaluations=9,
 )
+PRINTED = replace(STATE, domain="printed RR", reading="printed", point="RR", slack=-2.5)
 FACTS = Facts("0.1.0", "smoke", 3, judged=5, planned=5)
 SETTINGS = {"with": {"numpy": "2"}, "source": "ab" * 32, "device": "cpu", "task": "digits", "claims": []}
 CURVE = BoundCurve(
@@ -69,7 +70,7 @@ TABLE = Table(
 
 def hostile_run() -> list[Judgement]:
     """Claims and cells of somebody's own, with names that mean harm."""
-    cells = [QUESTION, STATE, replace(QUESTION, claim="made-2", verdict=PROVED, witness="", because="exact")]
+    cells = [QUESTION, STATE, PRINTED, replace(QUESTION, claim="made-2", verdict=PROVED, witness="", because="exact")]
     for word in HOSTILE:
         text = {"claim": word, "domain": word, "symbol": word, "because": word, "given": word, "found": word}
         cells.append(replace(QUESTION, quantity=word, claimed=word, witness="", **text))
@@ -87,10 +88,11 @@ def worded_run() -> list[Judgement]:
 
 def sources(run: Sequence[Judgement] | None = None, *, draws: bool = True) -> ReportSources:
     cells = hostile_run() if run is None else list(run)
-    entries = {
-        claim: LedgerEntry(claim, claim, f"Thm 1, {claim}", f"‖y_n‖ ≤ e^{{αT}}; {claim}", claim, "made-2")
-        for claim in dict.fromkeys(cell.claim for cell in cells)
-    }
+    entries = {}
+    for claim in dict.fromkeys(cell.claim for cell in cells):
+        paper = "icml" if claim.startswith("icml") else claim
+        text = f"‖y_n‖ ≤ e^{{αT}}; {claim}"
+        entries[claim] = LedgerEntry(claim, paper, f"Thm 1, {claim}", text, claim, "made-2")
     series = {"icml-C.1": StateSeries((CURVE, CURVE), (SPREAD,), (SPREAD,))} if draws else {}
     return ReportSources(
         run=cells,

@@ -119,7 +119,12 @@ def test_filters_narrow_the_table_and_the_sections(browser: Chromium) -> None:
       const text = shown();
       choose("text", "");
       choose("paper", "unicornn");
-      return {all, proved, sections, said, none, again, text, paper: shown()};""")
+      const paper = shown();
+      choose("paper", "");
+      choose("near", "0");
+      const near = shown();
+      choose("text", "refuting icml");
+      return {all, proved, sections, said, none, again, text, paper, near, stem: shown()};""")
     assert len(asked["all"]) == 3 + len(HOSTILE) and asked["again"] == asked["all"]
     assert (asked["proved"], asked["sections"], asked["said"]) == (
         ["made-2"],
@@ -127,7 +132,7 @@ def test_filters_narrow_the_table_and_the_sections(browser: Chromium) -> None:
         f"1 of {len(asked['all'])} statements",
     )
     assert (asked["none"], asked["paper"]) == ([], ["icml-C.1"])
-    assert "made-2" in asked["text"]
+    assert "made-2" in asked["text"] and asked["near"] == asked["stem"] == ["icml-C.1"]
 
 
 def test_the_address_tells_what_is_shown(browser: Chromium) -> None:

@@ -32,12 +32,14 @@ from verification.cli import main
 from verification.commands import report as report_command
 from verification.commands import tableau as tableau_command
 from verification.commands.results import write_witnesses
+from verification.domains import ANY_RUNG, TRAINED
 from verification.report.html import render as render_module
 from verification.report.html.build import RULES, page
 from verification.report.html.model import ClaimSection, ReportPage
 from verification.report.html.render import TEMPLATES, render
 from verification.report.html.sections import anchors_of
 from verification.report.rows.claims import Facts
+from verification.report.rows.nearness import RUNGS
 from verification.run import provenance
 from verification.run.store import Store
 from verification.verdict import NOT_REFUTED, PROVED, REFUTED
@@ -240,8 +242,11 @@ def test_a_section_has_statement_verdict_evidence_and_what_to_type() -> None:
     assert (group.counts, row.numbers, row.claimed, row.found) == ("1 refuted", (1,), "1.00", "2.01")
     assert json.loads(row.witness)["parameters"] == {"x": "2"}
     assert row.replay == f"odernn witness verify 'the '\"'\"'witnesses'\"'\"'/{row.file}'"
-    assert made.again == "odernn verify made-1 --budget smoke --seed 3"
-    assert made.cite == "odernn cite made-1"
+    assert made.again.splitlines() == [
+        "odernn verify made-1 --budget smoke --seed 3",
+        "odernn table --claim made-1",
+        "odernn cite made-1",
+    ]
 
 
 @pytest.mark.parametrize("facts", [FACTS, replace(FACTS, commit="0123456789ab+", run="ef" * 8)])
@@ -266,6 +271,18 @@ def test_a_script_says_what_that_of_the_witness_says(facts: Facts, tmp_path: Pat
     assert other.script is not None and 'print("1")' not in other.script.text
 
 
+def test_a_claim_has_the_nearest_place_to_practice_where_it_fails_and_those_that_fail_nowhere_have_none() -> None:
+    made = section("icml-C.1")
+    assert made.near == RUNGS.index(ANY_RUNG) and section("made-1").near is None
+    assert made.nearness == "at the hyperparameters of RR, by 2.50 decades"
+    assert model().rungs == ((made.near, str(ANY_RUNG)),)
+    trained = replace(sources(draws=False), as_trained={"icml-C.1": "RR trained for a day, by 0.1 decades"})
+    (other,) = [claim for claim in page(trained).claims if claim.claim == "icml-C.1"]
+    assert other.near == RUNGS.index(TRAINED)
+    (line,) = [line for line in page(trained).gravest if line.link.claim == "icml-C.1"]
+    assert line.as_trained == other.as_trained != ""
+
+
 def test_of_a_trained_network_the_page_says_which_and_how_to_try_it_again() -> None:
     settings = {"checkpoint": "my run", "sha256": "ef" * 32}
     trained = replace(sources(draws=False), settings=settings, facts=replace(FACTS, budget="none: a trained network"))
@@ -274,7 +291,7 @@ def test_of_a_trained_network_the_page_says_which_and_how_to_try_it_again() -> N
     assert facts["Again"] == "odernn verify --checkpoint 'my run'" and facts["Trained network"].startswith(
         "my run, SHA"
     )
-    assert {(claim.again, claim.cite) for claim in made.claims} == {("", "")}
+    assert {claim.again for claim in made.claims} == {""}
     assert read(render(made)).faults == []
 
 

@@ -5,23 +5,26 @@
   const rows = [...document.querySelectorAll("#index tbody tr")].map((row) => {
     const anchor = row.querySelector("a").getAttribute("href").slice(1);
     const section = document.getElementById(anchor);
-    const said = [row, section.querySelector(".statement"), section.querySelector(".said")];
+    const said = [row, ...[".place", ".statement", ".said"].map((part) => section.querySelector(part))];
     return { row, section, text: said.map((part) => part?.textContent ?? "").join(" ").toLowerCase() };
   });
   const none = document.getElementById("none");
   const table = document.getElementById("index");
   const names = ["paper", "verdict", "gravity"];
+  const fields = [...names, "near", "text"].filter((name) => form.elements[name]);
+  const isNear = ({ dataset }, chosen) => !chosen || Number(dataset.near ?? -1) >= Number(chosen);
+  const stem = (word) => word.length > 5 ? word.replace(/(ing|ed|es|e|s)$/, "") : word;
   const lower = (text) => text.trim().toLowerCase();
   let doubts = [];
 
   /* The view is what the address says: the filter is its query, and the claim behind its # is shown in any case. */
   function read() {
     doubts = [];
-    for (const name of [...names, "text"]) form.elements[name].value = "";
+    for (const name of fields) form.elements[name].value = "";
     for (const [name, value] of new URLSearchParams(location.search)) {
       if (name === "text") {
         form.elements.text.value = value;
-      } else if (names.includes(name)) {
+      } else if (fields.includes(name)) {
         const meant = (option) => [option.value, option.text].some((word) => lower(word) === lower(value));
         const option = [...form.elements[name].options].find(meant);
         if (option) form.elements[name].value = option.value;
@@ -42,12 +45,12 @@
   }
 
   function apply() {
-    const words = form.elements.text.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = form.elements.text.value.toLowerCase().split(/\s+/).filter(Boolean).map(stem);
     const target = followed();
     let count = 0, beside = "";
     for (const { row, section, text } of rows) {
       const fits = names.every((name) => [row.dataset[name], ""].includes(form.elements[name].value))
-        && words.every((word) => text.includes(word));
+        && isNear(row, form.elements.near?.value) && words.every((word) => text.includes(word));
       const asked = !fits && section.contains(target);
       if (asked) beside = row.querySelector("a").textContent;
       row.hidden = section.hidden = !fits && !asked;
@@ -64,7 +67,7 @@
   function write() {
     doubts = [];
     const chosen = new URLSearchParams();
-    for (const name of [...names, "text"]) {
+    for (const name of fields) {
       const value = form.elements[name].value;
       if (lower(value)) chosen.set(name, value);
     }
