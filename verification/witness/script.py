@@ -2,7 +2,7 @@
 
 The script of a claim is a template, ``verification/scripts/<slug>.py``: a complete program about one witness, that of
 its statements ``CASE = …`` and ``P = …``. Of another witness these two are replaced, and nothing else. A template
-whose docstring ends in "Cases: <pattern>" is for the cases that have a match of it.
+whose docstring ends in "Cases: <pattern>" is for the cases that have a match of it; the program lacks that line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ LONG, FEW = 12 * WIDTH, 32
 """Characters from which on a text of few different words is written as one number, and how many words are few."""
 RECORDED = ("steps", "log_measured", "log_bound", "limit")
 """Of a run on states: what was found, which the script computes itself, and what carries it to every smaller dt."""
-_CASES = re.compile(r"^Cases: (.*)$", re.MULTILINE)
+_CASES = re.compile(r"^Cases: (.*)$\n?", re.MULTILINE)
+"""What a template says to ``template_of``, and no reader of the program needs."""
 
 
 def script_of(witness: Witness, source: str = f"odernn {__version__}") -> str:
@@ -37,7 +38,7 @@ def script_of(witness: Witness, source: str = f"odernn {__version__}") -> str:
     needs = f'"""  # a witness of {source}; Python with numpy and mpmath runs it\n'
     recorded = () if isinstance(witness.parameters, dict) else RECORDED
     values = {"CASE": case, "P": {k: v for k, v in plain_parameters(witness).items() if k not in recorded}}
-    return replaced(template.read_text("utf-8"), values).replace('"""\n', needs, 1)
+    return _CASES.sub("", replaced(template.read_text("utf-8"), values), count=1).replace('"""\n', needs, 1)
 
 
 def template_of(claim: str, case: str) -> Path | None:

@@ -141,6 +141,11 @@ def test_every_script_can_say_that_nothing_is_violated(path: Path) -> None:
     raise AssertionError(f"{path.name} says of nothing that it is not violated")
 
 
+def test_the_pattern_by_which_a_template_was_chosen_is_not_printed() -> None:
+    chosen = [w for w in WITNESSES.values() if (path := template(w)) and "\nCases: " in path.read_text("utf-8")]
+    assert chosen and not [w for w in chosen if re.search(r"(?m)^Cases: ", script_of(w))]
+
+
 def test_what_a_hostile_file_says_stays_text() -> None:
     evil = "0'); import os; os.abort(); ('"
     program = replaced('CASE = ""\nP = {}\nprint(P["a"], CASE)\n', {"CASE": evil, "P": {"a": evil * 20}})

@@ -2,8 +2,8 @@
 
 Statements and evidence are text: ``‖y^L_n‖ ≤ e^{ᾱT}``. A sign ``_`` or ``^`` behind a letter, a bracket or a sign of
 operation begins an index or an exponent: a group in braces, a number, a few letters. It and what it stands at become
-one <math>, which a screen reader says as such: ``y^L_n`` is <msubsup>. Letters that stand alone are variables, but for
-the word "a". There is no LaTeX in them, so none is converted.
+one <math>, which a screen reader says as such: ``y^L_n`` is <msubsup>, and so is ``X¹_n``, whose exponent is a sign of
+Unicode. Letters that stand alone are variables, but for the word "a". There is no LaTeX in them, so none is converted.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
+from unicodedata import normalize
 
 from markupsafe import Markup
 
@@ -20,6 +21,11 @@ MOST_DEEP = 6
 """Of braces in braces; what is deeper stays as it is written."""
 _RAISED = "\u00b2\u00b3\u00b9\u02b0-\u02ff\u1d2c-\u1d6a\u2070-\u209c"
 """Letters and digits that Unicode has as indices and exponents: ᵀ, ⁿ, ₀."""
+_OPPOSITE = {
+    "_": re.compile("[\u00b2\u00b3\u00b9\u02b0-\u02ff\u1d2c-\u1d61\u2070-\u207f]+$"),
+    "^": re.compile("[\u1d62-\u1d6a\u2080-\u209c]+$"),
+}
+"""Exponents of Unicode before the sign of an index, indices before that of an exponent."""
 _LETTER = rf"(?![{_RAISED}])[^\W\d_][\u0300-\u036f]*"
 _BASE = re.compile(rf"(?:(?:{_LETTER})+|[)\]}}|‖⟩′″*∂∏ΣΠ∫⁺⁻⋅·\d…])$")
 _DIGITS = re.compile(r"\d[\d.]*$")
@@ -107,7 +113,7 @@ def _parsed(text: str, depth: int) -> tuple[TextSpan | Scripted, ...]:
     plain = at = 0
     while at < len(text):
         follows = bool(nodes) and isinstance(nodes[-1], Scripted) and plain == at
-        if text[at] in "_^" and (longest := LONGEST_INDEX if follows else _longest(text[max(plain, at - NEAR) : at])):
+        if text[at] in "_^" and (longest := LONGEST_INDEX if follows else _longest(_apart(text, plain, at)[0])):
             found = _script(text, at, depth, longest)
             if found is not None:
                 inner, end = found
@@ -127,13 +133,29 @@ def _with_script(
         if (below and before.below) or (above and before.above):
             return [before, Scripted(TextSpan(text, at, at), below, above)]
         return [Scripted(before.base, below or before.below, above or before.above)]
-    near = text[max(plain, at - NEAR) : at]
+    near, opposite = _apart(text, plain, at)
+    end = at - len(opposite)
+    if opposite:
+        shown = normalize("NFKC", opposite)
+        side = (TextSpan(shown, 0, len(shown)),)
+        below, above = below or side, above or side
     base = _DIGITS.search(near) or _BASE.search(near)
-    begin = at - len(base[0]) if base is not None else at
+    begin = end - len(base[0]) if base is not None else end
     return [
         *([TextSpan(text, plain, begin)] if plain < begin else []),
-        Scripted(TextSpan(text, begin, at), below, above),
+        Scripted(TextSpan(text, begin, end), below, above),
     ]
+
+
+def _apart(text: str, plain: int, at: int) -> tuple[str, str]:
+    """What stands near before the sign at ``at``, and the letters of Unicode on its end that are on the other side:
+    of ``dX¹_n`` "dX" and "¹".
+    """
+    near = text[max(plain, at - NEAR) : at]
+    found = _OPPOSITE[text[at]].search(near)
+    if found is None or not _BASE.search(near[: found.start()]):
+        return near, ""
+    return near[: found.start()], found[0]
 
 
 def _longest(before: str) -> int:

@@ -33,6 +33,7 @@ from verification.commands import report as report_command
 from verification.commands import tableau as tableau_command
 from verification.commands.results import write_witnesses
 from verification.domains import ANY_RUNG, TRAINED
+from verification.readings.reading import KINDS
 from verification.report.html import render as render_module
 from verification.report.html.build import RULES, page
 from verification.report.html.model import ClaimSection, ReportPage
@@ -336,6 +337,7 @@ def test_the_page_says_whose_claims_they_are_and_what_their_letters_are() -> Non
     made = page(replace(sources([STATE], draws=False), papers={"icml-C.1": "unicornn"})).introduction
     assert [key for key, _ in made.sources] == ["icml", "sam"]
     assert [network.paper for network in made.networks] == ["unicornn"] and made.networks[0].letters
+    assert {f"Note, {kind}" for kind in KINDS} < {word for word, _ in made.words}
     assert page(sources([QUESTION], draws=False)).introduction.sources == ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -27,6 +28,13 @@ from verification.report.html.typeset import typeset
         ("y^4/4", '<span class="f"><math><msup><mi>y</mi><mn>4</mn></msup></math>/4</span>'),
         ("B_iᵀ", '<span class="f"><math><msub><mi>B</mi><mi>i</mi></msub></math>ᵀ</span>'),
         ("dt₀", "<i>dt</i>₀"),
+        ("X¹_n", "<math><msubsup><mi>X</mi><mi>n</mi><mn>1</mn></msubsup></math>"),
+        (
+            "B⁻¹_ij",
+            "<math><msubsup><mi>B</mi><mrow><mi>i</mi><mi>j</mi></mrow><mrow><mo>−</mo><mn>1</mn></mrow></msubsup></math>",
+        ),
+        ("x₁^2", "<math><msubsup><mi>x</mi><mn>1</mn><mn>2</mn></msubsup></math>"),
+        ("gate²_n", "gate²_<i>n</i>"),
         ("w^{L^2}", "<math><msup><mi>w</mi><msup><mi>L</mi><mn>2</mn></msup></msup></math>"),
         (
             "max_i |a_ij|",
@@ -54,7 +62,7 @@ def test_a_formula_is_set_as_in_a_book(text: str, html: str) -> None:
 MATHML = ("math", "msub", "msup", "msubsup", "mrow", "mi", "mn", "mo", "mtext")
 
 
-@given(st.text(alphabet="abyn_^{}()<>&\"'αΣ‖−12 .", max_size=40))
+@given(st.text(alphabet="abyn_^{}()<>&\"'αΣ‖−12²⁻₀ᵀ .", max_size=40))
 def test_whatever_is_set_is_well_formed_and_escaped(text: str) -> None:
     parsed = read(f"<p>{typeset(text)}</p>")
     assert parsed.faults == [] and {element.tag for element in parsed.elements} <= {"p", "i", "span", *MATHML}
@@ -64,7 +72,7 @@ def test_whatever_is_set_is_well_formed_and_escaped(text: str) -> None:
 
 def shown(text: str) -> str:
     """The letters of a text, without what says where an index is."""
-    return re.sub(r"[_^{}()]", "", text).replace("-", "−").replace("\xa0", " ")
+    return re.sub(r"[_^{}()]", "", normalize("NFKC", text)).replace("-", "−")
 
 
 def test_braces_in_braces_end_somewhere() -> None:
