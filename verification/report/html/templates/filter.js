@@ -5,8 +5,8 @@
   const rows = [...document.querySelectorAll("#index tbody tr")].map((row) => {
     const anchor = row.querySelector("a").getAttribute("href").slice(1);
     const section = document.getElementById(anchor);
-    const said = [row, ...[".place", ".statement", ".said"].map((part) => section.querySelector(part))];
-    return { row, section, text: said.map((part) => part?.textContent ?? "").join(" ").toLowerCase() };
+    const said = [row, ...section.querySelectorAll(".place, .statement, .said")];
+    return { row, section, text: said.map((part) => part.textContent).join(" ").toLowerCase() };
   });
   const none = document.getElementById("none");
   const table = document.getElementById("index");
