@@ -18,7 +18,7 @@ from typing import Any
 
 from verification.domains import ANY_RUNG, INITIALISED, INPUTS, RANGE, REAL_RANGE, TRAINED, WEIGHTS, Rung, rung_of
 from verification.readings.reading import reading_of, verdict_of
-from verification.report.numbers import decades, size
+from verification.report.numbers import decades, plural, size
 from verification.verdict import INAPPLICABLE, PROVED, REFUTED, Judgement
 
 PAGE = "nearness.md"
@@ -77,7 +77,7 @@ def line(cells: Sequence[Judgement]) -> str:
     if best is None:
         counts = Counter(each.cell.shown for each in places)
         if counts and set(counts) <= {PROVED, INAPPLICABLE} and counts[PROVED]:
-            return f"nowhere there: it is proved in all {counts[PROVED]} cells at hyperparameters of Table 6 to which it applies"
+            return f"nowhere: proved in the {plural(counts[PROVED], 'cell')} of Table 6's hyperparameters where it applies"
         words = ", ".join(f"{count} {shown}" for shown, count in counts.items())
         has_sizes = any(cell.verdict == REFUTED and cell.slack is not None for cell in cells)
         return (
