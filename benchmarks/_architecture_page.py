@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,6 +14,7 @@ from typing import Any
 
 from tabulate import tabulate
 
+DECIDED = ("shows", "reversed")
 LEVEL = Fraction(1, 20)
 """What the corrected probability of signs must not exceed for the words "shows" and "reversed"."""
 
@@ -33,25 +35,31 @@ For each pair of architectures that the source orders: in how many seeds the one
 sequences (a tie counts for neither); the mean of the differences; and two exact one-sided probabilities under the
 hypothesis that the two do not differ, so that in each seed either could have had either result. *Signs*: of at least so
 many wins. *Flips*: of a mean difference at least as large, over all ways to exchange the two within seeds. *Holm* is
-signs, corrected for the number of pairs in the experiment. With n seeds no probability is below 2⁻ⁿ. The words:
+signs, corrected for the number of pairs in the experiment. Where classes are asked for, all of it is computed from the
+number of right ones, elsewhere from the losses as recorded: integers and fractions, nothing is rounded before it is
+printed. The words follow Holm and nothing else; flips is not corrected and decides nothing:
 
 - **shows**: Holm ≤ 0.05; **reversed**: the same of losses for wins. If no pair differed, an experiment would have one
   of these words somewhere in at most one case of ten
-- **leans**: neither, but the median of the differences favours the better one; **leans the other way**: the other one
-- **no difference**: the median of the differences is 0; **not run**: fewer than three seeds
-- **medians in order**: whether the median test results over the seeds are ordered as claimed
-- **whole ordering**: in how many seeds all pairs of the experiment came out as claimed; beside it, the share of all
-  rankings of these architectures that would do so
+- **not decided**: by these runs, whichever way the mean points; nor is it shown that the two are equal. A single pair
+  with ten seeds takes nine wins; with n seeds no probability is below 2⁻ⁿ
+- **not run**: no seed of both
+
+Two columns describe the runs and test nothing. *Medians in order*: whether the median test results over the seeds are
+ordered as claimed. *Whole ordering*: in how many seeds all pairs of the experiment came out as claimed; beside it, the
+share of all rankings of these architectures that would do so.
 
 What the words do not say: that s is the cause. The architectures differ in more than s, for example in their units,
-which equal parameters force upon them; and one learning rate was chosen for all seeds from three, by one run each.
+which equal parameters force upon them, and 4.5(1) and 4.5(2) have the same s; and one learning rate was chosen for all
+seeds from three, by one run each. The seeds of the digits share one split: nothing is said of other images. And
+the pairs of adding are ordered by what the source says of T = 750: up to T = 400 it reports that s = 1 works.
 """
 
 TEXTS: dict[str, tuple[str, str, str]] = {
     "copying memory": (
         "4.4",
         "cross entropy for T = 200: 0.2409 (s = 1, 724 units), 0.0975 (s = 40, 512 units); for T = 300: 0.2025 and "
-        "0.1328 (s = 30). Without memory it is 10 ln 8/(T + 20) = 0.0945 and 0.0650 nats (0.1364 and 0.0937 bits): "
+        "0.1328 (s = 30). Without memory it is 10 ln 8/(T + 20) = 0.0945 and 0.0650 nats (0.1364 and 0.0938 bits): "
         "in nats none of the four is below it, in bits one",
         "T = 20 in place of 200 and 300; k = 6, so that the 30 steps from a symbol to its copy are 5 k, as 210 steps "
         "are 5.25 · 40; 48 units in place of 512; k = 3 is not in the source",
@@ -75,13 +83,14 @@ TEXTS: dict[str, tuple[str, str, str]] = {
         "(k = 21). It does not order (1) and (2)",
         "scikit-learn's digits of 8 × 8 pixels in place of 28 × 28, so 64 steps in place of 784; k = 5 of a row of 8, "
         "where 17 and 21 are of a row of 28; 1197 images to train on in place of 60000; 32 units for (4), where "
-        "Table 2 has 64 for s > 1",
+        "Section 4.4 has 64 for s > 1",
     ),
     "permuted sequential digits": (
         "4.5",
         "accuracy in % on pMNIST of (1), (2), (3), (4): 55.5, 66.6, 74.7, 81.2 (k = 5) and 55.5, 71.1, 78.6, 86.9 "
         "(k = 9)",
-        "as for the digits in their order; k = 5 is one of the two published, but of 64 steps in place of 784",
+        "as for the digits in their order; k = 5 is one of the two published, but of 64 steps in place of 784. (1) and "
+        "(2) have the same s: that (2) is better is what the table of the source prints, not what s predicts",
     ),
 }
 """Experiment → section, what the source prints, and what differs here."""
@@ -89,11 +98,11 @@ TEXTS: dict[str, tuple[str, str, str]] = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """Of a pair by seed. ``differences`` > 0 where the one that is called better was better."""
+    """Of a pair by seed. ``differences`` > 0 where the one that is called better was better: exact numbers."""
 
     better: str
     worse: str
-    differences: tuple[float, ...]
+    differences: tuple[Fraction, ...]
 
     @property
     def wins(self) -> int:
@@ -115,10 +124,14 @@ class Comparison:
 
     @property
     def flips(self) -> Fraction:
-        """The share of the 2ⁿ choices of signs with Σ ±|d| ≥ Σ d, in exact arithmetic."""
-        exact = [Fraction(d) for d in self.differences]
-        sums = [sum(signs) for signs in itertools.product(*((abs(d), -abs(d)) for d in exact))]
-        return Fraction(sum(found >= sum(exact) for found in sums), len(sums))
+        """The share of the 2ⁿ sets of seeds whose exchange leaves the sum at least as large.
+
+        Exchanging the two in the seeds of F takes 2 Σ_F d from it: counted are the F with Σ_F d ≤ 0, by their sums.
+        """
+        sums: Counter[Fraction] = Counter({Fraction(0): 1})
+        for difference in self.differences:
+            sums += Counter({total + difference: count for total, count in sums.items()})
+        return Fraction(sum(count for total, count in sums.items() if total <= 0), 2 ** len(self.differences))
 
 
 def _tail(wins: int, losses: int) -> Fraction:
@@ -144,12 +157,11 @@ def words(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def _word(comparison: Comparison, forward: Fraction, backward: Fraction) -> str:
-    if len(comparison.differences) < 3:
+    if not comparison.differences:
         return "not run"
-    if min(forward, backward) <= LEVEL:
-        return "shows" if forward < backward else "reversed"
-    middle = statistics.median(comparison.differences)
-    return "no difference" if middle == 0 else "leans" if middle > 0 else "leans the other way"
+    if min(forward, backward) > LEVEL:
+        return "not decided"
+    return "shows" if forward < backward else "reversed"
 
 
 def results_of(record: Mapping[str, Any], experiment: Mapping[str, Any]) -> dict[str, dict[int, dict[str, Any]]]:
@@ -162,9 +174,37 @@ def results_of(record: Mapping[str, Any], experiment: Mapping[str, Any]) -> dict
     return found
 
 
-def scores(runs: Mapping[int, Mapping[str, Any]], metric: str) -> dict[int, float]:
-    """Seed → test loss or accuracy."""
-    return {seed: runs[seed][f"test_{metric}"] for seed in sorted(runs)}
+def scores(runs: Mapping[int, Mapping[str, Any]], metric: str) -> dict[int, Fraction]:
+    """Seed → number of right classes, or the test loss, exactly as recorded."""
+    value = right_of if metric == "accuracy" else _loss_of
+    return {seed: Fraction(value(runs[seed])) for seed in sorted(runs)}
+
+
+def right_of(run: Mapping[str, Any]) -> int:
+    """The number of right classes; ValueError if the share that was recorded beside it is of another number.
+
+    Of ``asked`` classes, two numbers have shares that differ by 1/asked or more, far above the rounding of a share.
+    """
+    right, asked, share = run["test_right"], run["test_asked"], run["test_accuracy"]
+    if not isinstance(right, int) or right / asked != share:
+        raise ValueError(
+            f"Seed {run['seed']}: {right} right of {asked}, but the recorded share is {share}. One of the two was "
+            "changed; train that run again."
+        )
+    return right
+
+
+def _loss_of(run: Mapping[str, Any]) -> float:
+    loss: float = run["test_loss"]
+    return loss
+
+
+def asked_in(found: Mapping[str, Mapping[int, Any]]) -> int:
+    """How many classes every run of an experiment was asked for; ValueError if not all the same number."""
+    asked = {run["test_asked"] for runs in found.values() for run in runs.values()}
+    if len(asked) != 1:
+        raise ValueError(f"Runs that are compared were asked for {sorted(asked)} classes. Train those of one number.")
+    return int(asked.pop())
 
 
 def compared(found: Mapping[str, Mapping[int, Any]], pair: Sequence[str], metric: str) -> Comparison:
@@ -201,13 +241,36 @@ def page(record: Mapping[str, Any]) -> str:
     """The whole page. Experiments without a tested run are only named."""
     every = record["settings"]["experiments"]
     experiments = [e for e in every if any(results_of(record, e).values())]
-    lines = [HEAD, "## In short\n", _table(*_summary(record, experiments))]
+    lines = [HEAD, "## In short\n", *_answer(record, experiments), _table(*_summary(record, experiments))]
     if missing := [e["name"] for e in every if e not in experiments]:
         lines.append(f"\nNot run yet: {'; '.join(missing)}. `make experiments` goes on where it stopped.")
+    elif planned_runs(record) > len(record["runs"]):
+        lines.append("\nRuns are missing. `make experiments` goes on where it stopped.")
     lines += [STATISTICS, *_protocol(record)]
     for experiment in experiments:
         lines += _section(record, experiment)
     return "\n".join([*lines, *_cost(record)]).rstrip("\n") + "\n"
+
+
+def _answer(record: Mapping[str, Any], experiments: Sequence[Any]) -> Iterator[str]:
+    """How many pairs have which word, and those that no word decides."""
+    said = {word: list[str]() for word in (*DECIDED, "not decided", "not run")}
+    for experiment in experiments:
+        found = results_of(record, experiment)
+        pairs = [compared(found, pair, experiment["metric"]) for pair in experiment["claimed"]]
+        for pair, word in zip(pairs, words(pairs), strict=True):
+            said[word].append(f"{pair.better} > {pair.worse} ({experiment['name']})")
+    total = sum(map(len, said.values()))
+    counts = ", ".join(f"**{word}** {len(pairs)}" for word, pairs in said.items() if pairs or word in DECIDED)
+    yield f"Of the {total} pairs that the source orders, by the words below: {counts}.\n"
+    if undecided := said["not decided"]:
+        yield f"Not decided by these runs: {'; '.join(undecided)}.\n"
+
+
+def planned_runs(record: Mapping[str, Any]) -> int:
+    settings = record["settings"]
+    each = len(settings["protocol"]["rates"]) + len(settings["protocol"]["seeds"])
+    return each * sum(len(experiment["architectures"]) for experiment in settings["experiments"])
 
 
 def _summary(record: Mapping[str, Any], experiments: Sequence[Any]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
@@ -242,34 +305,52 @@ def _section(record: Mapping[str, Any], experiment: Mapping[str, Any]) -> Iterat
     rows = [
         row for architecture in experiment["architectures"] for row in _row(record, experiment, architecture, found)
     ]
-    unit = "test accuracy, %" if metric == "accuracy" else "test loss"
-    headers = ("architecture", "s", "units", "parameters", "rate", f"{unit}: median", "mean ± sd", "by seed")
+    unit, seeds, gain = "test loss", "by seed", "mean gain"
+    if metric == "accuracy":
+        unit, seeds, gain = "test accuracy, %", f"right of {asked_in(found)}, by seed", "mean gain, points"
+    headers = ("architecture", "s", "units", "parameters", "rate", f"{unit}: median", "mean ± sd", seeds)
     yield _table(rows, headers) + "\n"
     yield from _baseline(experiment, found)
-    yield _table(_pairs(experiment, found), ("claimed", "", "seeds", "mean gain", "signs", "Holm", "flips")) + "\n"
+    yield _table(_pairs(experiment, found), ("claimed", "", "seeds won", gain, "signs", "Holm", "flips")) + "\n"
 
 
 def _pairs(experiment: Mapping[str, Any], found: Mapping[str, Mapping[int, Any]]) -> list[tuple[str, ...]]:
-    metric = experiment["metric"]
+    metric, scale = experiment["metric"], _scale(experiment, found)
     claimed = [compared(found, pair, metric) for pair in experiment["claimed"]]
     others = [compared(found, pair, metric) for pair in not_claimed(experiment)]
     said = [f"**{word}**" for word in words(claimed)] + ["not ordered by the source"] * len(others)
     holm = [f"{float(chance):.3g}" for chance in corrected([c.signs for c in claimed])] + ["–"] * len(others)
     rows: list[tuple[str, ...]] = []
     for c, word, chance in zip([*claimed, *others], said, holm, strict=True):
-        mean = statistics.fmean(c.differences) if c.differences else math.nan
         rows.append(
             (
                 f"{c.better} better than {c.worse}",
                 word,
-                f"{c.wins} of {len(c.differences)}",
-                _score(mean, metric, signed=True),
-                f"{float(c.signs):.3g}",
+                _wins(c),
+                _score(scale * statistics.mean(c.differences), metric, signed=True) if c.differences else "–",
+                _chance(c.signs, c.wins + c.losses),
                 chance,
-                f"{float(c.flips):.3g}",
+                _chance(c.flips, len(c.differences)),
             )
         )
     return rows
+
+
+def _wins(comparison: Comparison) -> str:
+    """Of how many seeds, and the ties if there are any."""
+    seeds = len(comparison.differences)
+    ties = seeds - comparison.wins - comparison.losses
+    return f"{comparison.wins} of {seeds}" + (f", {ties} tied" if ties else "")
+
+
+def _chance(probability: Fraction, seeds: int) -> str:
+    """With the count that it is: 0.176 (180/1024)."""
+    return f"{float(probability):.3g} ({probability * 2**seeds}/{2**seeds})"
+
+
+def _scale(experiment: Mapping[str, Any], found: Mapping[str, Mapping[int, Any]]) -> Fraction:
+    """From a number of right classes to per cent; 1 for a loss."""
+    return Fraction(100, asked_in(found)) if experiment["metric"] == "accuracy" else Fraction(1)
 
 
 def not_claimed(experiment: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -287,22 +368,24 @@ def _row(
         yield (architecture, s, *["–"] * 6)
         return
     first, values = next(iter(runs.values())), list(scores(runs, metric).values())
-    spread = f" ± {_score(statistics.stdev(values), metric)}" if len(values) > 1 else ""
+    scale = _scale(experiment, found)
+    spread = f" ± {_score(float(scale) * statistics.stdev(values), metric)}" if len(values) > 1 else ""
     yield (
         architecture,
         s,
         str(first["hidden_size"]),
         str(first["parameters"]),
         f"{first['rate']:g}",
-        _score(statistics.median(values), metric),
-        _score(statistics.fmean(values), metric) + spread,
-        " ".join(_score(value, metric) for value in values),
+        _score(scale * statistics.median(values), metric),
+        _score(scale * statistics.mean(values), metric) + spread,
+        " ".join(str(value) if metric == "accuracy" else _score(value, metric) for value in values),
     )
 
 
-def _score(value: float, metric: str, *, signed: bool = False) -> str:
-    sign = "+" if signed else ""
-    return f"{100 * value:{sign}.1f}" if metric == "accuracy" else f"{value:{sign}.4f}"
+def _score(value: Fraction | float, metric: str, *, signed: bool = False) -> str:
+    """Per cent, or a loss."""
+    sign, places = "+" if signed else "", 1 if metric == "accuracy" else 4
+    return f"{float(value):{sign}.{places}f}"
 
 
 def _sizes(experiment: Mapping[str, Any]) -> str:
@@ -323,14 +406,15 @@ def _baseline(experiment: Mapping[str, Any], found: Mapping[str, Mapping[int, An
     for name, several in found.items():
         if several:
             middle = statistics.median(run["test_loss"] for run in several.values())
-            right = [run["test_accuracy"] for run in several.values() if run["test_accuracy"] is not None]
-            symbols = f"; {100 * statistics.median(right):.1f} % of the symbols right (chance 12.5)" if right else ""
+            right = [Fraction(right_of(run), run["test_asked"]) for run in several.values() if run["test_asked"]]
+            share = float(100 * statistics.median(right)) if right else math.nan
+            symbols = f"; {share:.1f} % of the symbols right (chance 12.5)" if right else ""
             soon = [first_below(run["curve"], baseline / 10) for run in several.values()]
             solved = [batch for batch in soon if batch is not None]
             after = f", after {statistics.median(solved):g} batches" if solved else ""
             yield (
-                f"- {name}: {100 * middle / baseline:.1f} %{symbols}. Validation below a tenth in {len(solved)} of "
-                f"{len(soon)} seeds{after}"
+                f"- {name}: {100 * middle / baseline:.1f} %{symbols}. Validation below a tenth of it in "
+                f"{len(solved)} of {len(soon)} seeds{after}"
             )
     yield ""
 
@@ -346,8 +430,8 @@ def _protocol(record: Mapping[str, Any]) -> Iterator[str]:
     yield "\n## Protocol\n"
     yield (
         "The same for every architecture. Lengths, sizes and numbers of batches were chosen after a few trials of the "
-        "smallest and the\nlargest s with other random numbers, so that the tasks are neither hopeless nor trivial in "
-        "the time; then all was fixed.\n"
+        "smallest and the\nlargest s with other random numbers, meant to make the tasks neither hopeless nor trivial "
+        "in the time; then all was fixed.\n"
     )
     yield "- As many parameters as the architecture that sizes the experiment (`hidden_size_for`)."
     yield (
@@ -376,16 +460,14 @@ def _protocol(record: Mapping[str, Any]) -> Iterator[str]:
 
 def _cost(record: Mapping[str, Any]) -> Iterator[str]:
     runs = record["runs"].values()
-    p, m = record["settings"]["protocol"], record["machine"]
-    planned = sum(len(e["architectures"]) for e in record["settings"]["experiments"]) * (
-        len(p["rates"]) + len(p["seeds"])
-    )
+    m = record["machine"]
     versions = sorted({f"{name} {number}" for run in runs for name, number in run["versions"].items()})
     yield "\n## What it took\n"
+    cpu, wall = (sum(run[f"{clock}_seconds"] for run in runs) / 60 for clock in ("cpu", "wall"))
     yield (
-        f"{len(runs)} of {planned} runs, {sum(r['cpu_seconds'] for r in runs) / 60:.1f} minutes of one core's time "
-        f"({sum(r['wall_seconds'] for r in runs) / 60:.0f} by the clock: other work ran beside it). {m['processor']}, "
-        f"one thread, Python {m['python']}, {', '.join(versions)}, odernn {m['odernn']}."
+        f"{len(runs)} of {planned_runs(record)} runs, {cpu:.1f} minutes of one core's time ({wall:.0f} by the clock: "
+        f"other work ran beside it). {m['processor']}, one thread, Python {m['python']}, {', '.join(versions)}, "
+        f"odernn {m['odernn']}."
     )
 
 

@@ -93,6 +93,15 @@ def partial(sample: Sample, kind: Kind) -> Floats:
 
 def _partials(sample: Sample, weights: Floats, kind: Kind) -> Floats:
     """(resamples, 3); weights (resamples, n) are how often each row is there."""
+    inverse = np.linalg.inv(_correlations(sample, weights, kind))
+    diagonal = np.diagonal(inverse, axis1=1, axis2=2)
+    count = sample.measures.shape[1]
+    found: Floats = -inverse[:, 0, 1 : count + 1] / np.sqrt(diagonal[:, :1] * diagonal[:, 1 : count + 1])
+    return found
+
+
+def _correlations(sample: Sample, weights: Floats, kind: Kind) -> Floats:
+    """(resamples, 4 + f + i, the same): of outcome, measures, what else is held and the indicators."""
     values = np.broadcast_to(sample.values, (len(weights), *sample.values.shape))
     if kind == "spearman":
         values = np.stack([midranks(column, weights) for column in sample.values.T], axis=2)
@@ -102,10 +111,7 @@ def _partials(sample: Sample, weights: Floats, kind: Kind) -> Floats:
     centred = table - (weights[:, :, None] * table).sum(axis=1, keepdims=True) / total
     covariance = np.matmul((weights[:, :, None] * centred).transpose(0, 2, 1), centred)
     scale = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-    inverse = np.linalg.inv(covariance / (scale[:, :, None] * scale[:, None, :]))
-    diagonal = np.diagonal(inverse, axis1=1, axis2=2)
-    count = sample.measures.shape[1]
-    found: Floats = -inverse[:, 0, 1 : count + 1] / np.sqrt(diagonal[:, :1] * diagonal[:, 1 : count + 1])
+    found: Floats = covariance / (scale[:, :, None] * scale[:, None, :])
     return found
 
 
@@ -120,14 +126,20 @@ def midranks(column: Floats, weights: Floats) -> Floats:
 
 
 def resampled(sample: Sample, kind: Kind, resamples: int = RESAMPLES) -> Floats:
-    """(resamples, 3): graphs drawn with replacement within their strata, each stratum as large as it is."""
+    """(resamples, 3) from the resamples of ``_weights``."""
+    weights = _weights(sample, resamples)
+    parts = [_partials(sample, weights[first : first + CHUNK], kind) for first in range(0, resamples, CHUNK)]
+    return np.concatenate(parts)
+
+
+def _weights(sample: Sample, resamples: int) -> Floats:
+    """(resamples, n): graphs drawn with replacement within their strata, each stratum as large as it is."""
     generator = np.random.default_rng(BOOTSTRAP_SEED)
     weights = np.zeros((resamples, sample.count))
     for stratum in np.unique(sample.strata):
         members = np.flatnonzero(sample.strata == stratum)
         weights[:, members] = generator.multinomial(len(members), np.full(len(members), 1 / len(members)), resamples)
-    parts = [_partials(sample, weights[first : first + CHUNK], kind) for first in range(0, resamples, CHUNK)]
-    return np.concatenate(parts)
+    return weights
 
 
 def fisher(value: float, count: int, held: int, kind: Kind) -> tuple[float, float]:
@@ -176,15 +188,31 @@ def best_of(found: Sequence[PartialCorrelation], drawn: Floats) -> str | None:
 
 def explained(sample: Sample) -> float:
     """The share of the variance of the outcome's ranks that those of the three explain beyond the strata."""
-    ranks = np.stack([stats.rankdata(column) for column in sample.values.T], axis=1)
-    base = np.column_stack([np.ones(sample.count), sample.indicators])
-    outcome, measures = ranks[:, 0], ranks[:, 1 : 1 + sample.measures.shape[1]]
-    return 1 - _rest(np.column_stack([base, measures]), outcome) / _rest(base, outcome)
+    return float(_explained(sample, np.ones((1, sample.count)))[0])
 
 
-def _rest(columns: Floats, outcome: Floats) -> float:
-    solved = np.linalg.lstsq(columns, outcome, rcond=None)[0]
-    return float(((outcome - columns @ solved) ** 2).sum())
+def explained_interval(sample: Sample, resamples: int = RESAMPLES) -> tuple[float, float]:
+    """95 % of the same share in resamples of graphs."""
+    weights = _weights(sample, resamples)
+    parts = [_explained(sample, weights[first : first + CHUNK]) for first in range(0, resamples, CHUNK)]
+    return _middle(np.concatenate(parts))
+
+
+def _explained(sample: Sample, weights: Floats) -> Floats:
+    """(resamples,): 1 − the variance that is left of the outcome's ranks with the measures / without them."""
+    whole = _correlations(sample, weights, "spearman")
+    strata = np.r_[0, np.arange(sample.values.shape[1], whole.shape[1])]
+    without = whole[:, strata[:, None], strata[None, :]]
+    with_measures = np.r_[np.arange(1 + sample.measures.shape[1]), strata[1:]]
+    full = whole[:, with_measures[:, None], with_measures[None, :]]
+    found: Floats = 1 - np.linalg.inv(without)[:, 0, 0] / np.linalg.inv(full)[:, 0, 0]
+    return found
+
+
+def _middle(drawn: Floats) -> tuple[float, float]:
+    """Between which 95 % of the resamples are."""
+    low, high = np.quantile(drawn, (ALPHA / 2, 1 - ALPHA / 2))
+    return float(low), float(high)
 
 
 def unadjusted(sample: Sample) -> list[float]:
@@ -194,7 +222,19 @@ def unadjusted(sample: Sample) -> list[float]:
 
 def share_by_seed(scores: Floats) -> float:
     """Of the variance of one run: scores (graphs, seeds); one-way analysis of variance, graphs at random."""
-    seeds = scores.shape[1]
-    within = float(scores.var(axis=1, ddof=1).mean())
-    between = max(0.0, float(scores.mean(axis=1).var(ddof=1)) - within / seeds)
-    return within / (within + between) if within + between > 0 else math.nan
+    return float(_shares_by_seed(scores[None])[0])
+
+
+def share_by_seed_interval(scores: Floats, resamples: int = RESAMPLES) -> tuple[float, float]:
+    """95 % of the same share in resamples of graphs, each with all its seeds."""
+    chosen = np.random.default_rng(BOOTSTRAP_SEED).integers(0, len(scores), (resamples, len(scores)))
+    return _middle(_shares_by_seed(scores[chosen]))
+
+
+def _shares_by_seed(scores: Floats) -> Floats:
+    """(resamples,) from (resamples, graphs, seeds); NaN where all are equal."""
+    within = scores.var(axis=2, ddof=1).mean(axis=1)
+    between = np.maximum(0.0, scores.mean(axis=2).var(axis=1, ddof=1) - within / scores.shape[2])
+    total = within + between
+    found: Floats = np.where(total > 0, within / np.where(total > 0, total, 1), math.nan)
+    return found

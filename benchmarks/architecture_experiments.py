@@ -17,6 +17,7 @@ The protocol is the same for every architecture, and was fixed before the first 
   test sequence is looked at for that: the runs on seed 0 are not tested at all.
 - Then one run for each of ``SEEDS``. The weights with the least validation loss, which is looked at ``LOOKS`` times,
   are tested, once.
+- Where a task has classes, the record has the number of right ones and of those asked; what is compared is that number.
 - What a seed decides: initial weights, order of the batches, and the sequences of synthetic tasks. So architectures are
   compared seed by seed on the same sequences.
 
@@ -186,20 +187,39 @@ def loss_of(output: Tensor, targets: Tensor, spec: TaskSpec) -> Tensor:
     return functional.mse_loss(rows.squeeze(-1), targets)
 
 
-def accuracy_of(output: Tensor, targets: Tensor, spec: TaskSpec) -> float | None:
-    """The share of right classes, of copying memory among the ten symbols; None where there are no classes."""
+def hits_of(output: Tensor, targets: Tensor, spec: TaskSpec) -> Tensor | None:
+    """Which classes are right, of copying memory among the ten symbols; None where there are no classes."""
     if spec.loss != "cross entropy":
         return None
     rows = output[-copying_memory.SYMBOLS :] if spec.reads == "every" else output[-1]
     wanted = targets[-copying_memory.SYMBOLS :] if spec.reads == "every" else targets
-    return float((rows.argmax(-1) == wanted).double().mean())
+    return rows.argmax(-1) == wanted
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Of a whole split: the loss, how many classes are right, and their share, which is computed apart."""
+
+    loss: float
+    right: int | None
+    accuracy: float | None
 
 
 @torch.no_grad()
-def evaluate(network: GraphRNN, data: Data) -> tuple[float, float | None]:
-    """Loss and accuracy over a whole split."""
+def evaluate(network: GraphRNN, data: Data) -> Evaluation:
     output, _ = network(data.sequences)
-    return float(loss_of(output, data.targets, data.spec)), accuracy_of(output, data.targets, data.spec)
+    loss = float(loss_of(output, data.targets, data.spec))
+    hits = hits_of(output, data.targets, data.spec)
+    if hits is None:
+        return Evaluation(loss, None, None)
+    return Evaluation(loss, int(hits.sum()), float(hits.double().mean()))
+
+
+def asked_of(data: Data) -> int | None:
+    """How many classes a whole split asks for."""
+    if data.spec.loss != "cross entropy":
+        return None
+    return data.sequences.shape[1] * (copying_memory.SYMBOLS if data.spec.reads == "every" else 1)
 
 
 def batches(data: Data, count: int, generator: torch.Generator) -> Iterator[tuple[Tensor, Tensor]]:
@@ -251,12 +271,12 @@ def run(experiment: Experiment, architecture: str, rate: float, seed: int, *, te
     for number, (sequences, targets) in enumerate(batches(train, experiment.batches, order), 1):
         trained += step(network, optimizer, sequences, targets, train.spec) / every
         if number % every == 0:
-            found, right = evaluate(network, validation)
-            look = {"batch": number, "train": finite(trained), "validation": finite(found), "accuracy": right}
-            curve.append(look)
+            found = evaluate(network, validation)
+            look = {"batch": number, "train": finite(trained), "validation": finite(found.loss)}
+            curve.append(look | {"accuracy": found.accuracy, "right": found.right})
             trained = 0.0
-            if found < best:  # False for a loss that is not a number
-                best, at, kept = found, number, copy.deepcopy(network.state_dict())
+            if found.loss < best:  # False for a loss that is not a number
+                best, at, kept = found.loss, number, copy.deepcopy(network.state_dict())
     result: dict[str, Any] = {
         "rate": rate,
         "seed": seed,
@@ -264,13 +284,16 @@ def run(experiment: Experiment, architecture: str, rate: float, seed: int, *, te
         "hidden_size": network.hidden_size,
         "validation_loss": finite(best),
         "best_batch": at,
+        "validation_asked": asked_of(validation),
         "curve": curve,
         "data": {"train": train.spec.sha256, "validation": validation.spec.sha256},
     }
     if tested:
         test = load(experiment, "test", seed)
         network.load_state_dict(kept)
-        result["test_loss"], result["test_accuracy"] = evaluate(network, test)
+        tried = evaluate(network, test)
+        result["test_loss"], result["test_accuracy"] = tried.loss, tried.accuracy
+        result["test_right"], result["test_asked"] = tried.right, asked_of(test)
         result["baseline"] = test.spec.baseline
         result["data"]["test"] = test.spec.sha256
     return result | {"wall_seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}

@@ -184,6 +184,45 @@ def test_the_seeds_share_is_that_of_the_drawn_variances() -> None:
     assert analysis.share_by_seed(np.ones((3, 4)) * np.arange(3)[:, None]) == 0
 
 
+def by_regression(sample: Any) -> float:
+    """What ranks of the measures take of the variance that the strata leave of the outcome's ranks."""
+    held = np.eye(4)[sample.strata]
+    ranks = np.column_stack([stats.rankdata(column) for column in sample.measures.T])
+    outcome = stats.rankdata(sample.outcome)
+    left = [np.linalg.lstsq(each, outcome, rcond=None)[1][0] for each in (held, np.column_stack([held, ranks]))]
+    return float(1 - left[1] / left[0])
+
+
+@pytest.mark.parametrize("has_further", [False, True])
+def test_what_the_three_explain_is_that_of_two_regressions(drawn_sample: Any, has_further: bool) -> None:
+    sample = drawn_sample if has_further else dataclasses.replace(drawn_sample, further=np.empty((200, 0)))
+    assert analysis.explained(sample) == pytest.approx(by_regression(sample), abs=1e-10)
+    rows = np.concatenate([np.random.default_rng(k).integers(50 * k, 50 * k + 50, 50) for k in range(4)])
+    weights = np.bincount(rows, minlength=200).astype(float)[None]
+    parts = {name: getattr(sample, name)[rows] for name in ("outcome", "measures", "strata", "further")}
+    found = analysis._explained(sample, weights)[0]
+    assert found == pytest.approx(by_regression(analysis.Sample(**parts)), abs=1e-10)
+    low, high = analysis.explained_interval(sample, 400)
+    assert 0 < low < analysis.explained(sample) < high < 1
+
+
+def test_the_interval_of_the_seeds_share_holds_the_drawn_one() -> None:
+    chance = np.random.default_rng(2)
+    found = []
+    for _ in range(60):
+        scores = 2 * chance.normal(size=(40, 1)) + chance.normal(size=(40, 4))
+        found.append(analysis.share_by_seed_interval(scores, 300))
+    covered = sum(low <= 0.2 <= high for low, high in found)
+    assert covered >= 48  # a percentile interval of 40 graphs holds 0.2 in some nine of ten cases
+    assert analysis.share_by_seed_interval(scores, 300) == found[-1]
+
+
+def test_an_interval_that_has_zero_is_said_to_leave_the_sign_open() -> None:
+    for interval, words in (((-0.1, 0.1), ", which leaves the sign open"), ((0.01, 0.2), ""), ((-0.2, -0.01), "")):
+        each = analysis.PartialCorrelation("d_r", 0.0, interval, interval, 1.0, 1.0)
+        assert page._has_zero(each) == words
+
+
 def test_a_measure_that_does_nothing_is_not_shown_and_one_that_decides_is_the_best() -> None:
     chance = np.random.default_rng(8)
     measures = chance.normal(size=(400, 3))
