@@ -103,6 +103,11 @@ def _states(layer: LayerTrial) -> str:
 def _gradients(layer: LayerTrial) -> str:
     if layer.gradients is None:
         return ""
+    if len(layer.gradients) == 1 and layer.calls > 1:
+        return (
+            f"it is called {layer.calls} times with one step each, and one call is looked at: nothing is seen of its "
+            "gradients over time. Give it the whole sequence at once, or put its cell into the loop."
+        )
     return f"{_ratio(layer.gradients, 'state', is_reverse=layer.name.endswith('_reverse'))}."
 
 

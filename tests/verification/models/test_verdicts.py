@@ -161,6 +161,19 @@ def test_ends_of_gradients_are_said_with_their_reason() -> None:
     assert "10^-9.0 of step 3's" in of_gradients(1e-9, 1e-4, 1.0)
 
 
+def test_a_layer_in_a_loop_is_no_cell() -> None:
+    class ByStep(Reading):
+        def forward(self, u: Tensor) -> Tensor:
+            state = None
+            for x in u:
+                rows, state = self.rnn(x[None], state)
+            read: Tensor = self.out(rows[-1])
+            return read
+
+    text = " ".join(trial(ByStep(nn.GRU(2, 4), 4), inputs()).verdict)
+    assert "it is called 12 times with one step each" in text and "put its cell into the loop" in text
+
+
 def test_growth_within_the_last_steps_is_no_explosion() -> None:
     n = np.arange(64.0, 0.0, -1)
     assert "neither vanish nor explode: that of step 1 is 10^7.2" in of_gradients(*n**4)
