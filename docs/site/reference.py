@@ -33,7 +33,6 @@ BESIDE = {
 """Modules that a room's page has besides what the room itself offers."""
 TRIAL = {
     "verification.cli": "the command as a function",
-    "verification.models": "anybody's model on trial",
     "verification.monitors": "bounds while a network learns",
     "verification.trained.loading": "a checkpoint and its data",
     "verification.trained.trial": "a trained network on trial",

@@ -126,6 +126,8 @@ def _tried(layer: RunLayer, records: list[Measurement]) -> LayerTrial:
     lasting = min(range(len(samples)), key=lambda sample: samples[sample].silent, default=0)
     spectra = tuple(exponents.spectra(layer, sample=lasting)) if samples else ()
     weights = recurrent_weights.of_layer(layer)
+    bound, bounded = _bound_of(layer), {each.quantity for each in own if each.log_bound is not None}
+    is_bounded = bool(bound) or {f"largest_{name}" for name in largest} <= bounded
     steps = len(gradients) if gradients is not None else max(len(layer.states) - 1, 0)
     return LayerTrial(
         layer.name,
@@ -138,8 +140,8 @@ def _tried(layer: RunLayer, records: list[Measurement]) -> LayerTrial:
         spectra,
         weights,
         layer.reason,
-        why_unbounded(layer, weights),
-        _bound_of(layer),
+        "" if is_bounded else why_unbounded(layer, weights),
+        bound,
         layer.broken_at,
         layer.calls,
         own,

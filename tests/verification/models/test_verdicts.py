@@ -253,7 +253,7 @@ def test_a_cornn_is_bounded_by_its_own_equation_and_a_smaller_bound_fails(monkey
         model.rnn.layers[0].b.fill_(20.0)  # all forces are 1: the bound of z is reached while it falls
     found = trial(model, inputs(40))
     assert "bounded for all inputs up to step 40 (coRNN's responses, summed)" in flat(found)
-    assert found.layers[0].unbounded and all(each.holds is not False for each in found.layers[0].measurements)
+    assert not found.layers[0].unbounded and all(each.holds is not False for each in found.layers[0].measurements)
     whole = own_equations.log_coupled
     monkeypatch.setattr(own_equations, "log_coupled", lambda *a: {name: log - 0.01 for name, log in whole(*a).items()})
     smaller = trial(model, inputs(40))
