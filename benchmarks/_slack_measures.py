@@ -377,7 +377,7 @@ def step_jacobians(model: TaskNetwork, sample: Sample, registry: Registry) -> It
         for bound, measured in log_powers(network, sample.steps):
             yield of_bound("step Jacobians", "norm M^n", "own equation", bound, measured)
     first = sample.one(0).inputs
-    for index, layer in enumerate(layers.of_followed("recurrent", network, layers.Seen((first,), {}))):
+    for index, layer in enumerate(layers.of_followed("recurrent", network, layers.Seen((first,), {}), samples=1)):
         spectra = exponents.spectra(layer) if layer.states else []
         if not spectra:
             continue

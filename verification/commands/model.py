@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,16 +19,18 @@ class ModelOptions:
     weights: Path | None
     batch_first: bool
     json: bool
+    seed: int = 0
 
 
 def run(options: ModelOptions) -> int:
     """Load, run once forward and once back, print."""
-    from verification.models import trial
-    from verification.models.found import page
-    from verification.models.loading import ModelError, model, numbers
+    from verification import trial
+    from verification.models.loading import ModelError, model, numbers, said
+    from verification.models.page import page
 
     if options.inputs is None:
         raise UsageError("--model needs --inputs FILE: (time, count, features), as .npy, .npz, .pt or .csv.")
+    _seed(options.seed)
     try:
         network = model(options.model, options.weights)
         inputs, targets = numbers(options.inputs)
@@ -37,12 +40,21 @@ def run(options: ModelOptions) -> int:
         raise UsageError(str(error)) from error
     try:
         found = trial(network, inputs, targets, batch_first=options.batch_first or None)
-    except Exception as error:  # the user's own forward may raise anything
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    except (Exception, SystemExit) as error:  # the user's own forward may raise anything
         shape = " × ".join(map(str, inputs.shape))
         raise UsageError(
-            f"--model: on inputs {shape} it raised {type(error).__name__}: {said}. Inputs are (time, count, features), "
-            "or (count, time, features) with --batch-first."
+            f"--model: on inputs {shape} it raised {said(error)}. Inputs are (time, count, features), or (count, time, "
+            "features) with --batch-first."
         ) from error
     out((found.to_json() if options.json else page(found, fitting())) + "\n")
     return DONE
+
+
+def _seed(seed: int) -> None:
+    """Of everything that a model may draw its weights from."""
+    import numpy as np
+    import torch
+
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)

@@ -169,8 +169,9 @@ def command(
     if model is not None:
         from verification.commands import model as model_command  # which imports torch
 
-        refuse(context, (*OF_CLAIMS, *OF_CHECKPOINTS, "checkpoint", "store"), "says nothing of a model. Leave it out")
-        of_model = model_command.ModelOptions(model, inputs, targets, weights, batch_first, json)
+        others = [name for name in (*OF_CLAIMS, *OF_CHECKPOINTS, "checkpoint", "store") if name != "seed"]
+        refuse(context, others, "says nothing of a model. Leave it out")
+        of_model = model_command.ModelOptions(model, inputs, targets, weights, batch_first, json, seed)
         return Action(lambda: model_command.run(of_model))
     refuse(context, OF_MODELS, "describes a model of yours. Give --model, too")
     if checkpoint is not None:

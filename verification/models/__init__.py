@@ -11,7 +11,8 @@ docs/models.md says what is measured, and how to read it.
 
 from __future__ import annotations
 
-from verification.models.found import LayerTrial, ModelTrial
+from verification.models.found import LayerTrial
 from verification.models.model_trial import trial
+from verification.models.trial_result import ModelTrial
 
 __all__ = ["LayerTrial", "ModelTrial", "trial"]

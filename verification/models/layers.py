@@ -1,4 +1,4 @@
-"""The recurrences inside a model, as it ran: X_n = step(n, X_{n−1}) on one sample, whatever its layers are called.
+"""The recurrences inside a model, as it ran: X_n = step(n, X_{n−1}) on some samples, whatever its layers are called.
 
 followed   cells of odernn and torch.nn.LSTM, GRU, RNN: unrolled by ``verification.monitors``, layer by layer
 by steps   any other module that is called again and again, each time with what its last call returned: nn.LSTMCell in
@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -28,19 +28,27 @@ State = tuple[Tensor, ...]
 CLOSE = 1e-3
 """How far a step, made again on one sample, may be from the first one, relative to its size."""
 
+SAMPLES = 8
+"""The first ones are followed, or all if there are fewer."""
+
+Step: TypeAlias = Callable[[int, State, Tensor], State]
+"""(n, X, which) ↦ X_n from rows X (rows, size) in the place of X_{n−1}, row i with the inputs of sample which[i]."""
+
 ALONE = "its step on one sample alone gives other numbers than in the batch"
 
 
 @dataclass(frozen=True, eq=False)
 class RunLayer:
-    """One recurrence along one sample.
+    """One recurrence along the first samples, K of them.
 
-    states     X_0 … X_N: blocks (1, size); ``first`` is the n of the first step that can be made again, 1 or 2
-    step       (n, X) ↦ X_n from X in the place of X_{n−1}, for copies (k, size) of the sample at once, with its inputs
+    states     X_0 … X_N: blocks (K, size); ``first`` is the n of the first step that can be made again, 1 or 2
+    ends       N of each sample
+    step       makes one step again
     reason     why no step can be made again; ``states`` is empty then
     norms      ‖∂E/∂X_n‖₂ over all samples, n = 1..N, where the search for it saw them; else the monitor has them
     largest    largest modulus of each block over all samples, where the search saw them
-    bound      what its equation alone says of its states, in words
+    starts_at_zero   whether every block of the state was zero at the start; True where nobody knows
+    module     whose recurrence it is: the cell, or the network, with ``index`` among its layers and directions
     broken_at  the first n whose state is not finite, 0 if there is none
     calls      of its module; the first of them is what is looked at
     """
@@ -48,14 +56,21 @@ class RunLayer:
     name: str
     kind: str
     states: list[State]
-    step: Callable[[int, State], State] | None
+    step: Step | None
+    ends: tuple[int, ...] = ()
     first: int = 1
     reason: str = ""
     norms: Tensor | None = None
     largest: tuple[float, ...] = ()
-    bound: str = ""
+    starts_at_zero: bool = True
+    module: nn.Module | None = None
+    index: int = 0
     broken_at: int = 0
     calls: int = 1
+
+    @property
+    def samples(self) -> int:
+        return len(self.ends)
 
 
 # --- modules that a monitor follows --------------------------------------------------------------------------------
@@ -71,25 +86,26 @@ class Seen:
 
 
 @torch.no_grad()
-def of_followed(name: str, module: nn.Module, seen: Seen) -> Iterator[RunLayer]:
-    """Its layers and directions along the first sample, to the sample's own end."""
-    for layer in _unrolled(name, module, seen):
-        yield replace(layer, calls=seen.calls)
+def of_followed(name: str, module: nn.Module, seen: Seen, samples: int = SAMPLES) -> Iterator[RunLayer]:
+    """Its layers and directions along the first samples, each to its own end."""
+    for index, layer in enumerate(_unrolled(name, module, seen, samples)):
+        yield replace(layer, calls=seen.calls, module=module, index=index)
 
 
-def _unrolled(name: str, module: nn.Module, seen: Seen) -> Iterator[RunLayer]:
+def _unrolled(name: str, module: nn.Module, seen: Seen, samples: int) -> Iterator[RunLayer]:
     arguments = measuring.bound_arguments(module, seen.arguments, seen.keywords)
     sequences = measuring.sequences_of(module, arguments)
     names = measuring.layer_names(name, module)
-    last = len(sequences.u) if sequences.lengths is None else int(sequences.lengths[0])
+    lengths = [len(sequences.u)] * sequences.u.shape[1] if sequences.lengths is None else sequences.lengths.tolist()
+    ends = tuple(lengths[:samples])
     if isinstance(module, UnICORNN):
         row_before = checked_previous(arguments["previous_input"], sequences, module.index, module.layers[0].w)
         deep, _ = oscillators.trace(module, sequences, row_before, arguments["execution"], None)
         for index, trace in enumerate(deep):
             blocks, at_start = trace.layer.blocks, trace.layer.before
-            pairs = zip(blocks["y"], blocks["z"], strict=True)
-            path: list[State] = [(at_start["y"][:1], at_start["z"][:1]), *((y[:1], z[:1]) for y, z in pairs)]
-            yield _checked(names[index], "UnICORNN", path[: last + 1], _oscillators(module, index, trace.drives))
+            along: list[State] = [tuple(at_start[block][:samples] for block in "yz")]
+            along += [(y[:samples], z[:samples]) for y, z in zip(blocks["y"], blocks["z"], strict=True)]
+            yield _checked(names[index], "UnICORNN", along, _oscillators(module, index, trace.drives), ends)
         return
     layers, directions, _, previous = measuring.recurrences(module, sequences, arguments)
     below = sequences.u
@@ -102,25 +118,23 @@ def _unrolled(name: str, module: nn.Module, seen: Seen) -> Iterator[RunLayer]:
             start = tuple(block[index] for block in sequences.state)
             rows = layers[index].rows(inputs, start, None if is_reverse else before)
             drives = layers[index].drives(inputs, None if is_reverse else before)
-            along: list[State] = [tuple(block[:1] for block in start)]
-            along += [tuple(block[n, :1] for block in rows) for n in range(len(inputs))]
-            yield _checked(names[index], type(module).__name__, along[: last + 1], _step_of(layers[index].step, drives))
+            along = [tuple(block[:samples] for block in start)]
+            along += [tuple(block[n, :samples] for block in rows) for n in range(len(inputs))]
+            yield _checked(names[index], type(module).__name__, along, _step_of(layers[index].step, drives), ends)
             output = layers[index].output(rows)
             outputs.append(sequences.reversed(output) if is_reverse else output)
         before = layers[first].output(tuple(block[first] for block in sequences.state))
         below = outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=-1)
 
 
-def _oscillators(network: UnICORNN, index: int, drives: Tensor) -> Callable[[int, State], State]:
+def _oscillators(network: UnICORNN, index: int, drives: Tensor) -> Step:
     coefficients = network.coefficients(index)
-    return lambda n, state: torch_loop.step(state[0], state[1], drives[n - 1, :1], **coefficients)
+    return lambda n, state, which: torch_loop.step(state[0], state[1], drives[n - 1, which], **coefficients)
 
 
-def _step_of(step: Callable[[int, State, Any], State], drives: Sequence[Any]) -> Callable[[int, State], State]:
-    def again(n: int, state: State) -> State:
-        count = len(state[0])
-        drive = mapped(lambda entry: entry[:1].expand(count, *entry.shape[1:]), drives[n - 1])
-        return step(n - 1, state, drive)
+def _step_of(step: Callable[[int, State, Any], State], drives: Sequence[Any]) -> Step:
+    def again(n: int, state: State, which: Tensor) -> State:
+        return step(n - 1, state, mapped(lambda entry: entry[which], drives[n - 1]))
 
     return again
 
@@ -218,11 +232,11 @@ def _of_steps(name: str, module: nn.Module, calls: _StepCalls) -> RunLayer:
     kind = type(module).__name__
     places = _places(calls)
     assert places is not None
-    which = _returned(calls, places)
-    blocks = [[tensors_of(output)[index] for index in which] for output in calls.outputs]
-    count, norms = range(len(which)), None
+    returned = _returned(calls, places)
+    blocks = [[tensors_of(output)[index] for index in returned] for output in calls.outputs]
+    count, norms = range(len(returned)), None
     if any(tensor.grad is not None for output in blocks for tensor in output):
-        series = [norms_over_time(torch.stack([_gradient(output[block]) for output in blocks])) for block in count]
+        series = [_norms([_gradient(output[block]) for output in blocks]) for block in count]
         norms = functools.reduce(torch.hypot, series)
     sizes = [torch.stack([output[block].detach().abs().amax() for output in blocks]) for block in count]
     largest = tuple(float(of_block.amax()) for of_block in sizes)  # NaN stays NaN
@@ -231,14 +245,15 @@ def _of_steps(name: str, module: nn.Module, calls: _StepCalls) -> RunLayer:
         n = int((~finite).nonzero()[0]) + 1
         reason = f"its state is not finite from step {n} on"
         return RunLayer(name, kind, [], None, reason=reason, norms=norms, largest=largest, broken_at=n)
-    if any(tensor.dim() != 2 for output in blocks for tensor in output):
-        reason = "its state is no matrix (batch, units)"
-        return RunLayer(name, kind, [], None, reason=reason, norms=norms, largest=largest)
+    if any(tensor.dim() != 2 or not tensor.numel() for output in blocks for tensor in output):
+        shape = " × ".join(map(str, blocks[0][0].shape)) or "one number"
+        reason = f"its state is no matrix (batch, units) but {shape}"
+        return RunLayer(name, kind, [], None, reason=reason, norms=norms, largest=largest, module=module)
     batch = len(blocks[0][0])
-    states = [tuple(tensor.detach()[:1] for tensor in output) for output in blocks]
+    states = [tuple(tensor.detach()[:SAMPLES] for tensor in output) for output in blocks]
 
-    def step(n: int, state: State) -> State:
-        given, count = calls.arguments[n - 1], len(state[0])
+    def step(n: int, state: State, which: Tensor) -> State:
+        given = calls.arguments[n - 1]
         number = -1
 
         def replaced(tensor: Tensor) -> Tensor:
@@ -247,24 +262,29 @@ def _of_steps(name: str, module: nn.Module, calls: _StepCalls) -> RunLayer:
             if number in places:
                 return state[places.index(number)]
             if tensor.dim() and len(tensor) == batch:
-                return tensor.detach()[:1].expand(count, *tensor.shape[1:])
+                return tensor.detach()[which]
             return tensor.detach()
 
         arguments, keywords = mapped(replaced, list(given))
         output = tensors_of(module(*arguments, **keywords))
-        return tuple(output[index] for index in which)
+        return tuple(output[index] for index in returned)
 
     # X_0 may not be among the arguments of the first call: the second step is the first that can be made again
-    made = _checked(name, kind, [states[0], *states], step, first=2)
-    return replace(made, norms=norms, largest=largest, bound=_bound_of(module, largest, len(blocks)))
+    ends = (len(states),) * len(states[0][0])
+    made = _checked(name, kind, [states[0], *states], step, ends, first=2)
+    at_zero = not any(bool(block.any()) for block in _start(calls, places))
+    return replace(made, norms=norms, largest=largest, module=module, starts_at_zero=at_zero)
 
 
-def _bound_of(module: nn.Module, largest: Sequence[float], steps: int) -> str:
-    """Of torch's own cells with saturating states, from a start within the bound, as far as the entries tell."""
-    if type(module) is nn.LSTMCell and largest[0] <= 1 and max(largest) <= steps:
-        return "|h_n| ≤ 1, |c_n| ≤ n from c_0 = 0"
-    saturates = type(module) is nn.GRUCell or (type(module) is nn.RNNCell and module.nonlinearity == "tanh")
-    return "|h_n| ≤ 1 from |h_0| ≤ 1" if saturates and largest[0] <= 1 else ""
+def _start(calls: _StepCalls, places: Sequence[int]) -> list[Tensor]:
+    """What stands in the first call where later ones have the state; nothing where it has none, which is zero."""
+    first, second = (tensors_of(list(given)) for given in calls.arguments[:2])
+    return [first[place] for place in places] if len(first) == len(second) else []
+
+
+def _norms(gradients: Sequence[Tensor]) -> Tensor:
+    """A state of one number is one of one unit."""
+    return norms_over_time(torch.stack([each.reshape(-1) for each in gradients]))
 
 
 def _gradient(state: Tensor) -> Tensor:
@@ -281,22 +301,39 @@ def _returned(calls: _StepCalls, places: Sequence[int]) -> list[int]:
 
 @torch.no_grad()
 def _checked(
-    name: str, kind: str, states: list[State], step: Callable[[int, State], State], *, first: int = 1
+    name: str, kind: str, states: list[State], step: Step, ends: tuple[int, ...], *, first: int = 1
 ) -> RunLayer:
-    """The layer, if its first step gives the same again."""
+    """The layer, if its first and last steps give the same again, of one sample alone and of all together."""
+    at_zero = not any(bool(block.any()) for block in states[0])
+    layer = RunLayer(name, kind, states, step, ends, first, starts_at_zero=at_zero)
+    reason = ""
     if len(states) <= first:
-        return RunLayer(name, kind, [], None, reason="there is one step only")
-    if any(block.is_complex() for block in states[0]):
-        return RunLayer(name, kind, [], None, reason="its state is complex")
-    try:
-        made = [(step(n, tuple(block.clone() for block in states[n - 1])), n) for n in {first, len(states) - 1}]
-    except Exception as error:  # whatever a cell of one's own says to a copy of its arguments
-        return RunLayer(name, kind, [], None, reason=f"{type(error).__name__}: {error}".splitlines()[0])
-    for again, n in made:
-        for one, other in zip(again, states[n], strict=True):
-            if one.shape != other.shape or not torch.allclose(one, other, rtol=CLOSE, atol=CLOSE * _size(other)):
-                return RunLayer(name, kind, [], None, reason=ALONE)
-    return RunLayer(name, kind, states, step, first)
+        reason = "there is one step only"
+    elif any(block.is_complex() for block in states[0]):
+        reason = "its state is complex"
+    elif not all(bool(torch.isfinite(block).all()) for state in states for block in state):
+        reason = "its state is not finite"
+    else:
+        reason = _difference(layer)
+    return replace(layer, states=[], step=None, ends=(), reason=reason) if reason else layer
+
+
+def _difference(layer: RunLayer) -> str:
+    """What differs where a step is made again, "" if nothing does. The last step is that of the shortest sample."""
+    assert layer.step is not None
+    every = torch.arange(layer.samples, device=layer.states[0][0].device)
+    for n in {layer.first, max(layer.first, min(layer.ends))}:
+        for which in (every[:1], every):
+            before = tuple(block[which].clone() for block in layer.states[n - 1])
+            try:
+                again = layer.step(n, before, which)
+            except Exception as error:  # whatever a cell of one's own says to a copy of its arguments
+                return f"{type(error).__name__}: {error}".splitlines()[0]
+            for one, block in zip(again, layer.states[n], strict=True):
+                other = block[which]
+                if one.shape != other.shape or not torch.allclose(one, other, rtol=CLOSE, atol=CLOSE * _size(other)):
+                    return ALONE
+    return ""
 
 
 def _size(tensor: Tensor) -> float:

@@ -45,8 +45,8 @@ def model(place: str, weights: Path | None = None) -> nn.Module:
             )
         try:
             found = found()
-        except Exception as error:  # of the user's own file
-            raise ModelError(f"--model: {name}() raised {_said(error)}. It is called without arguments.") from error
+        except (Exception, SystemExit) as error:  # of the user's own file
+            raise ModelError(f"--model: {name}() raised {said(error)}. It is called without arguments.") from error
     if not isinstance(found, nn.Module):
         raise ModelError(f"--model: {name}() returned a {type(found).__name__}, not a torch.nn.Module.")
     if weights is not None:
@@ -64,8 +64,8 @@ def _run(path: Path) -> Any:
     sys.path.insert(0, str(path.resolve().parent))  # for what lies beside it
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise ModelError(f'--model: "{path}" raised {_said(error)}.') from error
+    except (Exception, SystemExit) as error:  # a script that ends itself must not end this command
+        raise ModelError(f'--model: "{path}" raised {said(error)}. It is run as an import would run it.') from error
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module
@@ -76,7 +76,7 @@ def _load(model: nn.Module, weights: Path) -> None:
         state = torch.load(weights, map_location="cpu", weights_only=True)
         model.load_state_dict(state)
     except Exception as error:  # a missing file, a pickle of more than tensors, other names or shapes
-        raise ModelError(f'--weights "{weights}": {_said(error)}. Save model.state_dict() of this model.') from error
+        raise ModelError(f'--weights "{weights}": {said(error)}. Save model.state_dict() of this model.') from error
 
 
 def numbers(path: Path) -> tuple[Tensor, Tensor | None]:
@@ -88,7 +88,7 @@ def numbers(path: Path) -> tuple[Tensor, Tensor | None]:
     except ModelError:
         raise
     except Exception as error:  # damaged files raise what they like
-        raise ModelError(f'"{path}" cannot be read: {_said(error)}. Give numbers as {KINDS}.') from error
+        raise ModelError(f'"{path}" cannot be read: {said(error)}. Give numbers as {KINDS}.') from error
     if isinstance(found, Tensor):
         return found, None
     inputs = next((found[name] for name in INPUTS if name in found), None)
@@ -126,6 +126,7 @@ def _are_numbers(row: list[str]) -> bool:
         return False
 
 
-def _said(error: Exception) -> str:
+def said(error: BaseException) -> str:
+    """Its class and its first line."""
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {text[0].rstrip('.')}" if text else type(error).__name__

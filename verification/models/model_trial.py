@@ -19,9 +19,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from verification.models import exponents
-from verification.models.found import LayerTrial, ModelTrial
+from verification.measure import own_equations
+from verification.models import exponents, ledger, recurrent_weights
+from verification.models.found import LayerTrial
 from verification.models.layers import RunLayer, Seen, StepCalls, of_followed
+from verification.models.ledger import CellLedger
+from verification.models.reasons import why_unbounded
+from verification.models.trial_result import ModelTrial
 from verification.monitors import BoundMonitor, Measurement, measuring
 from verification.monitors.calls import tensors_of
 from verification.monitors.unrolled import norms_over_time
@@ -52,21 +56,30 @@ def trial(
     if not isinstance(model, nn.Module):
         raise TypeError(f"model is a {type(model).__name__}; a trial needs a torch.nn.Module.")
     like = next(iter(model.parameters()), torch.empty(0))
-    u = _inputs(inputs, like)
-    wanted = None if targets is None else torch.as_tensor(targets).to(like.device)
+    wanted = None if targets is None else _targets(targets).to(like.device)
     time_axis = 1 if (_says_batch_first(model) if batch_first is None else batch_first) else 0
-    with _undisturbed(model), warnings.catch_warnings(record=True) as said:
+    with _undisturbed(model), warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        energy, layers = _measured(model, u, wanted, loss, time_axis)
+        u, notes = _inputs(inputs, model, like)
+        energy, layers, ledgers = _measured(model, u, wanted, loss, time_axis)
+    notes += _axes_in_doubt(u, wanted, time_axis)
     gradients = None if u.grad is None else norms_over_time(u.grad.movedim(time_axis, 0)).cpu().numpy()
-    notes = tuple(dict.fromkeys(str(each.message) for each in said))
-    shape = tuple(u.shape)
-    return ModelTrial(type(model).__name__, shape, energy, layers, gradients, notes, time.monotonic() - started)
+    return ModelTrial(
+        type(model).__name__,
+        tuple(u.shape),
+        energy,
+        layers,
+        gradients,
+        tuple(dict.fromkeys([*notes, *(str(each.message) for each in heard)])),
+        time.monotonic() - started,
+        time_axis,
+        ledgers,
+    )
 
 
 def _measured(
     model: nn.Module, u: Tensor, targets: Tensor | None, loss: Loss | None, time_axis: int
-) -> tuple[tuple[str, float], tuple[LayerTrial, ...]]:
+) -> tuple[tuple[str, float], tuple[LayerTrial, ...], tuple[CellLedger, ...]]:
     followed = {name: each for name, each in model.named_modules() if measuring.is_recurrent(each)}
     seen: dict[str, Seen] = {}
     monitor = BoundMonitor(model, every=1) if followed else None
@@ -95,7 +108,9 @@ def _measured(
     layers = [layer for name, each in followed.items() if name in seen for layer in of_followed(name, each, seen[name])]
     layers += calls.layers()
     with _one_thread():  # steps of one sample are too small to be shared
-        return (said, float(energy.detach())), tuple(_tried(layer, records) for layer in layers)
+        ledgers = (ledger.of_module(name, each, seen[name]) for name, each in followed.items() if name in seen)
+        found = tuple(each for each in ledgers if each is not None)
+        return (said, float(energy.detach())), tuple(_tried(layer, records) for layer in layers), found
 
 
 def _tried(layer: RunLayer, records: list[Measurement]) -> LayerTrial:
@@ -107,8 +122,12 @@ def _tried(layer: RunLayer, records: list[Measurement]) -> LayerTrial:
         largest = {"state": layer.largest[0]}
     elif not largest:
         largest = {f"block {number}": value for number, value in enumerate(layer.largest, 1)}
-    found = exponents.exponents(layer) if layer.states else None
-    spectra = tuple(exponents.spectra(layer)) if layer.states else ()
+    samples = exponents.exponents(layer) if layer.states else ()
+    lasting = min(range(len(samples)), key=lambda sample: samples[sample].silent, default=0)
+    spectra = tuple(exponents.spectra(layer, sample=lasting)) if samples else ()
+    weights = recurrent_weights.of_layer(layer)
+    bound, bounded = _bound_of(layer), {each.quantity for each in own if each.log_bound is not None}
+    is_bounded = bool(bound) or {f"largest_{name}" for name in largest} <= bounded
     steps = len(gradients) if gradients is not None else max(len(layer.states) - 1, 0)
     return LayerTrial(
         layer.name,
@@ -116,14 +135,26 @@ def _tried(layer: RunLayer, records: list[Measurement]) -> LayerTrial:
         steps,
         largest,
         gradients,
-        found,
+        exponents.median(samples) if samples else None,
+        samples,
         spectra,
+        weights,
         layer.reason,
-        layer.bound,
+        "" if is_bounded else why_unbounded(layer, weights),
+        bound,
         layer.broken_at,
         layer.calls,
         own,
     )
+
+
+def _bound_of(layer: RunLayer) -> str:
+    """Of torch's own cells, which no monitor follows: what holds from zero states."""
+    if isinstance(layer.module, nn.RNNBase) or not own_equations.is_gated(layer.module) or not layer.starts_at_zero:
+        return ""
+    blocks = zip(own_equations.GATED.values(), layer.largest, strict=False)
+    is_own = type(layer.module) in (nn.LSTMCell, nn.GRUCell, nn.RNNCell)
+    return ", ".join(bound.text for bound, _ in blocks) if is_own else ""
 
 
 def _is_largest(each: Measurement) -> bool:
@@ -158,8 +189,14 @@ def _energy(output: Any, targets: Tensor | None, loss: Loss | None, time_axis: i
     which = "of all steps" if is_of_all else "of the last step"
     if targets is None:
         return f"½‖output‖² {which}, mean over the samples", rows.square().sum() / (2 * max(len(rows), 1))
+    if rows.dim() < 2:
+        shape = tuple(rows.shape) or "one number"
+        raise ValueError(
+            f"the model returned {shape}: no row a sample, so that E of targets is not known. Give loss=…."
+        )
+
     if not targets.is_floating_point():
-        return f"cross entropy {which}", nn.functional.cross_entropy(rows.flatten(0, -2), targets.flatten().long())
+        return f"cross entropy {which}", nn.functional.cross_entropy(rows.flatten(0, -2), targets.flatten())
     if rows.numel() != targets.numel():
         raise ValueError(
             f"targets have shape {tuple(targets.shape)}, the model returned {tuple(rows.shape)} {which}. Give as many "
@@ -168,18 +205,64 @@ def _energy(output: Any, targets: Tensor | None, loss: Loss | None, time_axis: i
     return f"mean squared error {which}", nn.functional.mse_loss(rows, targets.reshape(rows.shape).to(rows.dtype))
 
 
-def _inputs(inputs: Array, like: Tensor) -> Tensor:
-    u = torch.as_tensor(inputs).detach().clone()
+EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
+WIDE = (torch.int32, torch.int64)
+"""Integers that torch takes as words."""
+
+
+def _inputs(inputs: Array, model: nn.Module, like: Tensor) -> tuple[Tensor, list[str]]:
+    """As the model takes them, and what was done to them.
+
+    Integers are words where the model has an embedding, or takes them as they are; else numbers, such as pixels.
+    """
+    u = torch.as_tensor(inputs).detach().clone().to(like.device)
     if u.dim() < 2 or 0 in u.shape:
         raise ValueError(
             f"inputs have shape {tuple(u.shape)}; a trial needs steps and samples: (time, count, features)."
         )
-    if u.is_complex() or not u.is_floating_point():
-        return u.to(like.device)
-    if not bool(torch.isfinite(u).all()):
-        raise ValueError("inputs have entries that are not finite. Replace them, or leave those samples out.")
-    dtype = like.dtype if like.is_floating_point() else u.dtype
-    return u.to(like.device, dtype).requires_grad_()
+    if u.is_complex():
+        return u, []
+    dtype = like.dtype if like.is_floating_point() else torch.get_default_dtype()
+    if u.is_floating_point():
+        if not bool(torch.isfinite(u).all()):
+            raise ValueError("inputs have entries that are not finite. Replace them, or leave those samples out.")
+        return u.to(dtype if like.is_floating_point() else u.dtype).requires_grad_(), []
+    kind = str(u.dtype).removeprefix("torch.")
+    if any(isinstance(each, EMBEDDINGS) for each in model.modules()):
+        return (u, []) if u.dtype in WIDE else (u.long(), [f"inputs of {kind} are taken as words, int64."])
+    if u.dtype in WIDE and _takes(model, u):
+        return u, []
+    said = str(dtype).removeprefix("torch.")
+    ends = f"from {float(u.min()):g} to {float(u.max()):g}"
+    note = f"inputs of {kind}, {ends}, are taken as {said}, not divided by anything: scale them as in training."
+    return u.to(dtype).requires_grad_(), [note]
+
+
+@torch.no_grad()
+def _takes(model: nn.Module, u: Tensor) -> bool:
+    try:
+        model(u)
+    except (RuntimeError, ValueError, TypeError):
+        return False
+    return True
+
+
+def _targets(targets: Array) -> Tensor:
+    """Classes of any integer as int64."""
+    wanted = torch.as_tensor(targets)
+    return wanted if wanted.is_floating_point() or wanted.is_complex() else wanted.long()
+
+
+def _axes_in_doubt(u: Tensor, targets: Tensor | None, time_axis: int) -> list[str]:
+    """What is said where there are as many targets as steps, and not as samples."""
+    if targets is None or u.dim() < 3 or len(targets) != u.shape[0] or u.shape[0] == u.shape[1] or time_axis == 1:
+        return []
+    if targets.dim() > 1 and targets.shape[:2] == u.shape[:2]:
+        return []
+    return [
+        f"there are {len(targets)} targets and {u.shape[0]} steps of {u.shape[1]} samples: if these are {u.shape[0]} "
+        "samples, say --batch-first (batch_first=True)."
+    ]
 
 
 def _says_batch_first(model: nn.Module) -> bool:

@@ -14,6 +14,7 @@ from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 from odernn import folders
 from odernn.cells.clocked import ClockedNetwork, checked_start
 from odernn.cells.common.sequences import Sequences
+from odernn.cells.cornn import CoRNN
 from odernn.cells.exprnn import ExpRNNLayer
 from odernn.cells.integrator import IntegratorRNN
 from odernn.cells.recurrent import RecurrentNetwork
@@ -121,7 +122,9 @@ def _measured(places: list[MeasuredLayer], module: nn.Module, call: Call, scale:
     _check_repeated(sequences, output, call)
     for index, (place, trace, matrix) in enumerate(zip(places, traces, matrices, strict=True)):
         if isinstance(module, nn.RNNBase) and trace.is_finite:
-            measured += quantities.gated_states(place, module.mode, module.proj_size > 0, trace)
+            measured += quantities.gated_states(place, module, trace)
+        elif isinstance(module, CoRNN) and trace.is_finite:
+            measured += quantities.coupled_states(place, module.layers[index], trace)
         measured += _of_layer(place, trace, _defect(module, index, matrix), scale)
     return measured
 

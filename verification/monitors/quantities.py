@@ -20,10 +20,18 @@ from odernn.bounds import forms, hidden_gradient, icml, jacobian, reconstruction
 from odernn.bounds.gradient import StackLayer
 from odernn.bounds.network import states as state_bounds
 from odernn.bounds.reconstruction import PRECISIONS
+from odernn.cells.cornn import CoRNNLayer
 from odernn.cells.unicornn import UnICORNN
+from verification.measure import own_equations
 from verification.monitors.measurement import Measurement
 from verification.monitors.oscillators import OscillatorTrace
 from verification.monitors.unrolled import LayerTrace
+
+COUPLED = "coRNN's responses, summed"
+"""Name of its bound."""
+
+LARGEST_LOG = 300.0
+"""Of a sum that is formed in float64, with room for its allowance."""
 
 SMALLEST_STEP = 2.0**-200
 """Stands for an effective step that underflowed, as in ``odernn.bounds``: a bound for a moving neuron holds."""
@@ -231,21 +239,45 @@ def growth(place: MeasuredLayer, network: UnICORNN, index: int, trace: Oscillato
     )
 
 
-def gated_states(place: MeasuredLayer, mode: str, is_projected: bool, trace: LayerTrace) -> Iterator[Measurement]:
-    """torch's own cells, from zero states: |h_n| ≤ 1, and |c_n| ≤ n of an LSTM, since |c_n| ≤ |c_{n−1}| + 1.
+def gated_states(place: MeasuredLayer, module: object, trace: LayerTrace) -> Iterator[Measurement]:
+    """torch's own cells, from zero states: |h_n| ≤ 1, and |c_n| ≤ n of an LSTM (``own_equations.GATED``).
 
     The allowance is 4 n roundings: three a step of c, and those of the two functions that make h of it.
     """
-    if is_projected or mode == "RNN_RELU" or any(bool(block.any()) for block in trace.before.values()):
+    if not own_equations.is_gated(module) or any(bool(block.any()) for block in trace.before.values()):
         return
     for name, rows in trace.blocks.items():
         if not rows.numel():
             continue
-        n = np.arange(1, len(rows) + 1, dtype=np.float64)[:, None]
-        bounds, slack = (n if name == "c" else np.ones_like(n)), 4 * n * torch.finfo(rows.dtype).eps
+        bound, steps = own_equations.GATED[name], np.arange(1, len(rows) + 1, dtype=np.float64)[:, None]
         sizes = trace.sizes[name].double().cpu().numpy()
-        allowed = {name: np.broadcast_to(slack, sizes.shape)}
-        yield from _nearest(place, name, sizes, np.log(bounds), allowed, "|c_n| ≤ n" if name == "c" else "|h_n| ≤ 1")
+        allowed = {name: np.broadcast_to(4 * steps * torch.finfo(rows.dtype).eps, sizes.shape)}
+        yield from _nearest(place, name, sizes, bound.log(len(rows))[:, None], allowed, bound.text)
+
+
+def coupled_states(place: MeasuredLayer, layer: CoRNNLayer, trace: LayerTrace) -> Iterator[Measurement]:
+    """coRNN from zero states: |y_n|, |z_n| against the sum of its responses to kicks in [−1, 1], which is attained.
+
+    The allowance: at every step the computed (y, z) is off by e ≤ 8 eps (|M| B_n + |k|), B_n the bounds, and what
+    becomes of that is Σ_j |M^j| e.
+    """
+    rows = trace.blocks["y"]
+    if not rows.numel() or any(bool(block.any()) for block in trace.before.values()):
+        return
+    with np.errstate(all="ignore"):
+        bounds = own_equations.log_coupled(layer, len(rows))
+    if any(float(logs[-1]) > LARGEST_LOG or math.isnan(logs[-1]) for logs in bounds.values()):
+        return  # an unstable step: the sums leave the range of floats
+    M, kick = own_equations.coupled_step(layer)
+    error = 8 * _eps(trace) * (np.abs(M) @ [math.exp(logs[-1]) for logs in bounds.values()] + np.abs(kick))
+    power, carried, allowed = np.eye(2), np.zeros(2), []
+    for _ in range(len(rows)):
+        carried, power = carried + np.abs(power) @ error, M @ power
+        allowed.append(carried)
+    for index, (name, logs) in enumerate(bounds.items()):
+        sizes = trace.sizes[name].double().cpu().numpy()
+        slack = {name: np.broadcast_to(np.array(allowed)[:, index : index + 1], sizes.shape)}
+        yield from _nearest(place, name, sizes, logs[:, None], slack, COUPLED)
 
 
 # --- derivatives ------------------------------------------------------------------------------------------------------

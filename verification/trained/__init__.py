@@ -6,6 +6,7 @@
     runs.py                the network on sequences: states, gradients
     row.py                 a row: a statement, its premises, bound and measurement, and a verdict
     state_rows.py          bounds on states
+    own_rows.py            bounds on states from a cell's own equation
     gradient_rows.py       bounds on gradients;  jacobian_rows.py: on products of step Jacobians
     certificates.py        violations, decided by two back-ends
     rebuilding_rows.py     what stepping back in float32 and bfloat16 loses

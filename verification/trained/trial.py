@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from torch import nn
 
 from odernn.bounds.network import certify
 from odernn.bounds.reconstruction import PRECISIONS
@@ -18,6 +19,7 @@ from verification.trained import (
     gradient_rows,
     jacobian_rows,
     orthogonal_rows,
+    own_rows,
     rebuilding_rows,
     runs,
     state_rows,
@@ -51,25 +53,39 @@ def try_network(trained: Trained, sample: Sample, registry: Registry, report: Re
     """
     wide = runs.widened(trained.model)
     _try_to_run(trained, wide, sample)
-    recurrent = wide.recurrent
     loss = runs.loss_gradients(wide, sample) if trained.has_readout else None
-    notes = list(trained.notes)
+    found = try_recurrent(trained.recurrent, wide.recurrent, sample, registry, loss, report)
+    rows = (*found.rows, *weight_rows.measured_rows(wide.recurrent, sample, loss))
+    return Ledger(rows, (*trained.notes, *found.notes))
+
+
+def try_recurrent(
+    module: nn.Module,
+    wide: nn.Module,
+    sample: Sample,
+    registry: Registry,
+    loss: runs.LossGradients | None = None,
+    report: Report = lambda *_: None,
+) -> Ledger:
+    """What is proved or measured of a recurrent module from zero states; ``wide`` is the same in float64."""
+    notes: list[str] = []
     rows: list[Row] = []
-    if isinstance(recurrent, UnICORNN):
-        rows += weight_rows.stability_rows(recurrent)
-        if recurrent.bidirectional:
+    if isinstance(wide, UnICORNN):
+        rows += weight_rows.stability_rows(wide)
+        if wide.bidirectional:
             notes.append("The network is bidirectional, and the bounds are those of one direction: measurements only.")
         else:
-            rows += _unicornn_rows(trained, recurrent, sample, registry, loss, report)
+            dtype = next(p.dtype for p in module.parameters() if not p.is_complex())
+            rows += _unicornn_rows(wide, dtype, sample, registry, loss, report)
             notes.append(READ_AT)
-    rows += orthogonal_rows.rows(trained.recurrent, sample)
-    if not isinstance(recurrent, UnICORNN):
-        rows += weight_rows.cell_rows(trained.recurrent)
-        rows += weight_rows.guarantee_rows(trained.recurrent)
+    rows += own_rows.rows(wide, sample)
+    rows += orthogonal_rows.rows(module, sample)
+    if not isinstance(wide, UnICORNN):
+        rows += weight_rows.cell_rows(module)
+        rows += weight_rows.guarantee_rows(module)
     if not any(row.kind == "bound" for row in rows):
         notes.append(NOTHING_KNOWN)
-    rows += weight_rows.rebuilt_rows(recurrent, sample)
-    rows += weight_rows.measured_rows(recurrent, sample, loss)
+    rows += weight_rows.rebuilt_rows(wide, sample)
     return Ledger(tuple(rows), tuple(notes))
 
 
@@ -86,15 +102,15 @@ def _try_to_run(trained: Trained, wide: TaskNetwork, sample: Sample) -> None:
 
 
 def _unicornn_rows(
-    trained: Trained,
     network: UnICORNN,
+    dtype: torch.dtype,
     sample: Sample,
     registry: Registry,
     loss: runs.LossGradients | None,
     report: Report,
 ) -> list[Row]:
     """States, gradients, Jacobians, rebuilding: of one direction. Weights in float64 are the file's, exactly."""
-    log_largest = _log_largest(trained.dtype)
+    log_largest = _log_largest(dtype)
     parts = ("states", "gradients", "Jacobians", "stepping back")
 
     def begin(part: str) -> None:

@@ -15,6 +15,6 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {"__name__": "example"}
     exec(compile(code, "docs/models.md", "exec"), names)
     out = capsys.readouterr().out
-    assert out.startswith("Net on inputs 100 × 8 × 2; E = cross entropy of the last step")
+    assert out.startswith("Net on inputs 100 steps × 8 samples × 2 features; E = cross entropy of the last step")
     assert "- rnn.l0 (LSTM): bounded for all inputs up to step 100" in out and "gradients vanish" in out
     assert "largest_h" in out and "exponents a step" in out

@@ -59,7 +59,7 @@ def digits(tmp_path: Path) -> Path:
 def test_a_users_network_on_the_digits_by_rows(net: Path, digits: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "--model", f"{net}:Digits", "--inputs", str(digits)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("Digits on inputs 20 × 8 × 8; E = cross entropy of the last step")
+    assert out.startswith("Digits on inputs 20 samples × 8 steps × 8 features; E = cross entropy")
     assert "rnn.l0 (LSTM): bounded for all inputs" in out and "exponent -0." in out
     assert max(map(len, out.partition("\nlayer")[0].splitlines())) <= 100
 
@@ -153,3 +153,30 @@ def test_what_does_not_go_together_is_one_line(
     assert main(["verify", *(each.format(**places) for each in arguments)]) == 2
     err = capsys.readouterr().err
     assert said in err and err.count("\n") == 1
+
+
+def test_a_file_that_ends_itself_is_an_error(tmp_path: Path, digits: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "ends.py").write_text("raise SystemExit(3)\n", encoding="utf-8")
+    (tmp_path / "made.py").write_text("import sys\ndef Net():\n    sys.exit()\n", encoding="utf-8")
+    for place, said in (("ends.py:Net", '" raised SystemExit: 3.'), ("made.py:Net", "Net() raised SystemExit.")):
+        assert main(["verify", "--model", f"{tmp_path}/{place}", "--inputs", str(digits)]) == 2
+        captured = capsys.readouterr()
+        assert said in captured.err and not captured.out
+
+
+def test_the_same_command_gives_the_same_numbers(net: Path, digits: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    energies = []
+    for seed in (None, "0", "1"):
+        more = [] if seed is None else ["--seed", seed]
+        assert main(["verify", "--model", f"{net}:Digits", "--inputs", str(digits), "--json", *more]) == 0
+        energies.append(json.loads(capsys.readouterr().out)["energy"]["value"])
+    assert energies[0] == energies[1] != energies[2]
+
+
+def test_bytes_of_pixels_are_taken(net: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = load_digits()
+    path = tmp_path / "bytes.npz"
+    np.savez(path, inputs=found.images[:20].astype("uint8"), targets=found.target[:20].astype("uint8"))
+    assert main(["verify", "--model", f"{net}:Digits", "--inputs", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "note: inputs of uint8, from 0 to 16, are taken as float32, not divided" in out

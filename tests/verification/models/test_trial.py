@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from odernn import ScoRNN, UnICORNN
 from verification.models import exponents
-from verification.models.found import ModelTrial
 from verification.models.model_trial import trial
+from verification.models.trial_result import ModelTrial
 
 FEATURES, STEPS, COUNT = 2, 12, 5
 
@@ -135,9 +135,9 @@ def test_exponents_of_an_unstable_map(monkeypatch: pytest.MonkeyPatch) -> None:
             grown.append(float(torch.log((nearby - h).norm() / before)))
             nearby = h + 1e-8 * (nearby - h) / (nearby - h).norm()
     used = volume[1 : steps - (steps - 1) // 4]  # the rows turn during the others, which are pulled back first
-    assert layer.exponents.sum() == pytest.approx(sum(used) / len(used), rel=1e-6)
+    assert sum(layer.samples[0].largest) == pytest.approx(sum(used) / len(used), rel=1e-6)
     rate = sum(grown) / steps
-    assert rate > 0.05 and layer.exponents[0] == pytest.approx(rate, abs=0.05)
+    assert rate > 0.05 and layer.samples[0].largest[0] == pytest.approx(rate, abs=0.05)
     assert any("unstable on these inputs" in line for line in found.verdict)
 
 
@@ -190,8 +190,8 @@ def test_what_vanishes_explodes_and_overflows_is_said() -> None:
     vanishing, exploding = (" ".join(of_affine(scale * identity, 40).verdict) for scale in (0.5, 2.0))
     assert "gradients vanish: that of step 1 is 10^-11.7 of step 40's" in vanishing and "forgets its start" in vanishing
     assert "gradients explode: that of step 1 is 10^11.7 of step 40's" in exploding
-    assert "nothing here bounds its states" in exploding
-    assert "gradients vanish: that of step 1 is 0" in " ".join(of_affine(0 * identity).verdict)
+    assert "no bound for all inputs, because no theorem here is about the class Affine" in exploding
+    assert "gradients vanish: those before step 12 are 0" in " ".join(of_affine(0 * identity).verdict)
     assert "forgets its past entirely" in " ".join(of_affine(0 * identity).verdict)
     relu = ByModule(nn.RNN(FEATURES, 2, nonlinearity="relu"), 2)
     for weight in relu.recurrent.parameters():
@@ -202,7 +202,7 @@ def test_what_vanishes_explodes_and_overflows_is_said() -> None:
 
 
 def test_remembered_steps_are_counted_from_the_end() -> None:
-    from verification.models.found import remembered
+    from verification.models.words import remembered
 
     assert remembered(np.array([0.0, 0.0, 1.0])) == 1
     assert remembered(np.ones(100)) == 99
@@ -246,7 +246,7 @@ def test_a_long_sample_is_followed_at_its_end(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(exponents, "MOST_STEPS", 3)
     asked: list[int] = []
     whole = exponents.pulled
-    monkeypatch.setattr(exponents, "pulled", lambda layer, n, rows: asked.append(n) or whole(layer, n, rows))
+    monkeypatch.setattr(exponents, "pulled", lambda layer, n, *more: asked.append(n) or whole(layer, n, *more))
     of_affine(torch.eye(3, dtype=torch.float64))
     assert asked[:3] == [12, 11, 10] and asked[3] == 2  # then the places of the spectra
 
@@ -309,7 +309,9 @@ def test_what_is_no_trial_is_refused(given: dict[str, Any], message: str) -> Non
 def test_the_page_and_the_json_have_all_of_it() -> None:
     found = trial(ByModule(nn.LSTM(FEATURES, 4), 4).double(), inputs())
     text, plain = str(found), json.loads(found.to_json())
-    assert text.startswith("ByModule on inputs 12 × 5 × 2; E = ½‖output‖²") and "|h_n| ≤ 1" in text
+    assert (
+        text.startswith("ByModule on inputs 12 steps × 5 samples × 2 features; E = ½‖output‖²") and "|h_n| ≤ 1" in text
+    )
     assert plain["verdict"] == list(found.verdict) and len(plain["layers"][0]["gradients"]) == STEPS
     assert [each["bound"] for each in plain["layers"][0]["bounds"]] == ["|h_n| ≤ 1", "|c_n| ≤ n"]
 
@@ -463,5 +465,5 @@ def test_a_packed_sample_ends_where_it_ends() -> None:
     model = Packed().double()
     (layer,) = trial(model, inputs()).layers
     (alone,) = trial(model, torch.cat([inputs()[:4, :1]] * 2, dim=1)).layers
-    assert layer.exponents is not None and alone.exponents is not None
-    assert np.allclose(layer.exponents, alone.exponents, rtol=1e-9)
+    assert [each.steps for each in layer.samples] == [4, *[STEPS] * (COUNT - 1)]
+    assert np.allclose(layer.samples[0].largest, alone.samples[0].largest, rtol=1e-9)

@@ -144,8 +144,8 @@ def test_a_refutation_of_a_claim_of_one_s_own(capsys: pytest.CaptureFixture[str]
 
 
 def test_networks_without_bounds_say_so(capsys: pytest.CaptureFixture[str]) -> None:
-    lstm = UNICORNN.replace('"unicornn"', '"torch.lstm"').replace("dt = 0.2\nalpha = 1.0", "")
-    path = saved(Path.cwd(), lstm)
+    lem = UNICORNN.replace('"unicornn"', '"lem"').replace("dt = 0.2\nalpha = 1.0", "")
+    path = saved(Path.cwd(), lem)
     assert main(["verify", "--checkpoint", str(path), "--config", "network.toml", "--format", "github"]) == 0
     captured = capsys.readouterr()
     assert "No bound on the states or gradients of this cell is known to the library" in captured.out
@@ -153,6 +153,15 @@ def test_networks_without_bounds_say_so(capsys: pytest.CaptureFixture[str]) -> N
     path = saved(Path.cwd(), SCORNN)
     rows = lines_of(capsys, str(path), "--config", "network.toml")
     assert {"thm-O-float (a)", "thm-SC-norm", "thm-H-grad", "sco-5.5.1-A"} <= {str(row["statement"]) for row in rows}
+
+
+def test_an_lstm_has_the_bounds_that_a_trial_of_it_has(capsys: pytest.CaptureFixture[str]) -> None:
+    lstm = UNICORNN.replace('"unicornn"', '"torch.lstm"').replace("dt = 0.2\nalpha = 1.0", "")
+    path = saved(Path.cwd(), lstm)
+    rows = lines_of(capsys, str(path), "--config", "network.toml")
+    bounds = {(row["layer"], row["quantity"]): row for row in rows if row["kind"] == "bound"}
+    assert set(bounds) == {(layer, name) for layer in (1, 2) for name in ("abs(hₙ)", "abs(cₙ)")}
+    assert all(row["statement"] == "own equation" and row["verdict"] == "not-refuted" for row in bounds.values())
 
 
 def test_cells_that_are_a_field_times_a_method_have_their_guarantees(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,3 @@
+"""Names of ``verification``, for type checkers and for ``odernn.lazy_exports``."""
+
+from verification.models import trial as trial
