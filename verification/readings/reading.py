@@ -49,6 +49,7 @@ GRAVITY = {"formula": "slip", "constant": "constant", "hypothesis": "hypothesis"
 """How grave a refutation is by the mildest repair that holds."""
 ALL_ROWS = "All rows"
 """How ``meant`` begins where a statement is taken as it stands."""
+FAILS = "fails"
 SUBSTANCE = "substance"
 """How grave it is if none holds."""
 REPAIRS = (*GRAVITY, "sharp theorem", "another statement")
@@ -138,6 +139,11 @@ def is_note(judgement: Judgement) -> bool:
 def verdict_of(judgements: Iterable[Judgement]) -> str:
     """The verdict of a claim: of its meant reading; ``inapplicable`` if no cell is of it."""
     return aggregate(judgement.verdict for judgement in meant(judgements))
+
+
+def word_of(judgement: Judgement) -> str:
+    """What tables call the verdict of a cell: a note that is refuted "fails", as nobody claims it."""
+    return FAILS if judgement.verdict == REFUTED and is_note(judgement) else judgement.shown
 
 
 def note_to(claim: str) -> str:

@@ -13,14 +13,17 @@ from verification.claim import slug
 from verification.domains import BUDGETS, TRAINED
 from verification.readings.reading import (
     ALL_ROWS,
+    FAILS,
     Reading,
     Repair,
+    grading_claims,
     gravity_of,
     holds,
     meant,
     note_to,
     reading_of,
     verdict_of,
+    word_of,
 )
 from verification.report.html.model import (
     CaseGroup,
@@ -45,8 +48,6 @@ from verification.witness.script import script_of
 from verification.witness.text import WitnessError
 
 NOTE = "note"
-FAILS = "fails"
-"""What a note says of a case that is refuted, as nobody claims it."""
 MOST_BOXES = 4
 LONGEST_BRIEF = 110
 LONGEST_WITNESS = 20_000
@@ -168,15 +169,15 @@ class SectionMaker:
         return tuple(group for group in groups if group.rows)
 
     def _group(self, heading: str, is_meant: bool, because: str, cells: Sequence[Judgement]) -> CaseGroup:
-        rows = tuple(self._row(cell, same, is_meant) for cell, same in folded(cells))
-        counts = Counter(cell.shown for cell in cells)
-        order = [*verdict.PRECEDENCE, verdict.THEOREM_TESTED]
-        words = ", ".join(f"{counts[word]} {_word(word, is_meant)}" for word in order if counts[word])
+        rows = tuple(self._row(cell, same) for cell, same in folded(cells))
+        counts = Counter(map(word_of, cells))
+        order = [FAILS, *verdict.PRECEDENCE, verdict.THEOREM_TESTED]
+        words = ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
         if len(rows) < len(cells):
             words += f", in {plural(len(rows), 'row')}"
         return CaseGroup(heading, is_meant, because, words, rows)
 
-    def _row(self, cell: Judgement, same: Sequence[Judgement], is_meant: bool) -> CaseRow:
+    def _row(self, cell: Judgement, same: Sequence[Judgement]) -> CaseRow:
         witnessed = [each for each in same if key_of(each) in self.numbers]
         first = witnessed[0] if witnessed else None
         text = first.witness if first is not None else ""
@@ -186,7 +187,7 @@ class SectionMaker:
             claimed=cell.claimed or size(cell.log_bound),
             found=cell.found or size(cell.log_worst),
             slack=decades(cell.slack),
-            verdict=_word(cell.shown, is_meant),
+            verdict=word_of(cell),
             evidence="; ".join(evidence_of(cell)),
             given=cell.given if is_question(cell) and cell.given not in cell.because else "",
             numbers=tuple(self.numbers[key_of(each)] for each in witnessed),
@@ -208,12 +209,15 @@ class SectionMaker:
         return f"odernn witness verify {self._path(cell)}{self._options}" if key_of(cell) in self.names else ""
 
     def _again(self, claim: str) -> str:
-        """The trial of the claim, its rows, its citation, a line each; "" where a trained network was on trial."""
+        """The trial of the claim and of what decides how grave it is, its rows, its citation, a line each; "" where a
+        trained network was on trial.
+        """
         facts = self.facts
         if facts.budget not in BUDGETS:
             return ""
         name, options = shlex.quote(claim), self._options
-        tried = f"odernn verify {name} --budget {shlex.quote(facts.budget)} --seed {facts.seed}{options}"
+        graded = " ".join(map(shlex.quote, (claim, *grading_claims(claim))))
+        tried = f"odernn verify {graded} --budget {shlex.quote(facts.budget)} --seed {facts.seed}{options}"
         return f"{tried}\nodernn table --claim {name}{options}\nodernn cite {name}{options}"
 
     @property
@@ -243,10 +247,6 @@ def _brief(reading: Reading | None, entry: LedgerEntry) -> str:
     """What the claim says in a line: what is meant, or its statement."""
     said = reading.meant if reading is not None and not reading.meant.startswith(ALL_ROWS) else ""
     return shorten(said or entry.text, LONGEST_BRIEF, placeholder=" …")
-
-
-def _word(shown: str, is_meant: bool) -> str:
-    return FAILS if shown == REFUTED and not is_meant else shown
 
 
 def _proved_on(cells: Sequence[Judgement]) -> str:

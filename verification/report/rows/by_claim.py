@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from verification.readings.reading import word_of
 from verification.report.numbers import decades, plural, size
 from verification.report.rows import claims
 from verification.report.rows.claims import Facts
@@ -57,7 +58,7 @@ def _row(claim: Tried) -> tuple[str | Cell, ...]:
 def _verdict(claim: Tried) -> str | Cell:
     """Its word, of a refuted one how grave it is; a note has no verdict of its own, only its cells have."""
     if claim.kind == NOTE:
-        return f"{NOTE}: {claim.speaking.shown}"
+        return f"{NOTE}: {word_of(claim.speaking)}"
     if claim.shown == REFUTED:
         return Cell(f", {claim.kind}" if claim.kind in GRAVES else "", strong=REFUTED)
     return claim.shown

@@ -15,7 +15,16 @@ from typing import Any, TypeAlias
 
 from verification import verdict
 from verification.domains import BUDGETS, FREE, free_points, printed_name, printed_rows
-from verification.readings.reading import GRAVITY, SUBSTANCE, gravity_of, is_note, note_to, reading_of, verdict_of
+from verification.readings.reading import (
+    GRAVITY,
+    SUBSTANCE,
+    gravity_of,
+    is_note,
+    note_to,
+    reading_of,
+    verdict_of,
+    word_of,
+)
 from verification.report.numbers import NOT_AVAILABLE, apart, count, decades, plural, size
 from verification.report.table import Cell, Column, Table
 from verification.run.provenance import Provenance
@@ -176,7 +185,7 @@ def network(judgement: Judgement) -> str:
 def _verdict(judgement: Judgement, witnesses: Sequence[int]) -> Cell:
     if judgement.verdict == verdict.REFUTED:
         which = ", ".join(map(str, witnesses))
-        return Cell(f" (witness {which})" if which else "", strong=judgement.shown)
+        return Cell(f" (witness {which})" if which else "", strong=word_of(judgement))
     return Cell(judgement.shown, remark=_note(judgement))
 
 
@@ -194,7 +203,7 @@ def _note(judgement: Judgement) -> str:
 
 def record(judgement: Judgement, facts: Facts, names: Mapping[Key, str]) -> dict[str, Any]:
     """Every field, logs unrounded. ``witness`` is the name of its file; NaN raises ValueError, infinite is None."""
-    plain = judgement.to_plain() | {"witness": names.get(key_of(judgement), ""), "shown": judgement.shown}
+    plain = judgement.to_plain() | {"witness": names.get(key_of(judgement), ""), "shown": word_of(judgement)}
     measured = judgement.log_data is not None
     plain |= {"source": "; ".join(facts.sources) if measured else "", "trained": False if measured else None}
     plain |= {"odernn": facts.version, "commit": facts.commit, "run": facts.run}

@@ -13,7 +13,7 @@ from functools import cached_property
 from odernn.written import tables
 from verification import verdict
 from verification.claim import slug
-from verification.readings.reading import Repair, gravity_of, holds, meant, note_to, reading_of, verdict_of
+from verification.readings.reading import Repair, gravity_of, holds, meant, note_to, reading_of, verdict_of, word_of
 from verification.report.numbers import NOT_AVAILABLE, count, decades, size
 from verification.report.rows import nearness
 from verification.report.rows.claims import (
@@ -237,7 +237,7 @@ class LedgerPages:
         return f"[{text}]({self.witnesses}/{self.names[key_of(cell)]})" if self.witnesses else text
 
     def _row(self, cell: Judgement, same: Sequence[Judgement]) -> str:
-        shown = f"**{cell.shown}**" if cell.verdict == verdict.REFUTED else cell.shown
+        shown = f"**{word_of(cell)}**" if cell.verdict == verdict.REFUTED else cell.shown
         words = (
             where_of(cell, same),
             cell.symbol,

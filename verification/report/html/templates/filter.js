@@ -5,7 +5,7 @@
   const rows = [...document.querySelectorAll("#index tbody tr")].map((row) => {
     const anchor = row.querySelector("a").getAttribute("href").slice(1);
     const section = document.getElementById(anchor);
-    const said = [row, ...section.querySelectorAll(".place, .statement, .said")];
+    const said = [...row.cells, ...section.querySelectorAll(".place, .statement, .said dt, .said dd")];
     return { row, section, text: said.map((part) => part.textContent).join(" ").toLowerCase() };
   });
   const none = document.getElementById("none");
@@ -13,7 +13,12 @@
   const names = ["paper", "verdict", "gravity"];
   const fields = [...names, "near", "text"].filter((name) => form.elements[name]);
   const isNear = ({ dataset }, chosen) => !chosen || Number(dataset.near ?? -1) >= Number(chosen);
-  const stem = (word) => word.length > 5 ? word.replace(/(ing|ed|es|e|s)$/, "") : word;
+  /* A word is looked for where words begin: short ones as they stand, long ones without their ending. */
+  const begins = (word) => {
+    const stem = word.length > 5 ? word.replace(/(ing|ed|es|e|s)$/, "") : word;
+    const end = word.length > 3 ? "" : "(?![\\p{L}\\p{N}])";
+    return new RegExp(`(?<![\\p{L}\\p{N}])${stem.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&")}${end}`, "u");
+  };
   const lower = (text) => text.trim().toLowerCase();
   let doubts = [];
 
@@ -45,12 +50,12 @@
   }
 
   function apply() {
-    const words = form.elements.text.value.toLowerCase().split(/\s+/).filter(Boolean).map(stem);
+    const words = form.elements.text.value.toLowerCase().split(/\s+/).filter(Boolean).map(begins);
     const target = followed();
     let count = 0, beside = "";
     for (const { row, section, text } of rows) {
       const fits = names.every((name) => [row.dataset[name], ""].includes(form.elements[name].value))
-        && isNear(row, form.elements.near?.value) && words.every((word) => text.includes(word));
+        && isNear(row, form.elements.near?.value) && words.every((word) => word.test(text));
       const asked = !fits && section.contains(target);
       if (asked) beside = row.querySelector("a").textContent;
       row.hidden = section.hidden = !fits && !asked;
