@@ -100,16 +100,16 @@ def _made(record: Record) -> str:
 
 def _cost(record: Record) -> str:
     """The processor's time, where it is known: of cores, and of what drives a GPU."""
-    parts = []
+    parts, total = [], 0.0
     for name, words in (("cpu_seconds", "training"), ("measured_cpu_seconds", "measuring")):
         for is_own, kind in ((True, "small"), (False, "large")):
             runs = [run for run in record.values() if is_small(run) is is_own]
             known = [run[name] for run in runs if run.get(name) is not None]
             if known:
                 of = " (of the process that drives the GPU)" if words == "training" and not is_own else ""
-                hours = sum(known) / 3600
-                parts.append(f"{words} {len(known)} of the {len(runs)} {kind} ones{of} took {hours:.2f} hours")
-    return f" Processor's time, where it is known: {'; '.join(parts)}." if parts else ""
+                parts.append(f"{words} {len(known)} of the {len(runs)} {kind} ones{of} {sum(known) / 3600:.2f} hours")
+                total += sum(known) / 3600
+    return f" Processor's time, where it is known: {', '.join(parts)}, together {total:.2f} hours." if parts else ""
 
 
 def _table_of_promises(found: Sequence[Summary]) -> list[str]:

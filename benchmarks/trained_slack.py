@@ -349,6 +349,14 @@ def completed(path: Path, jobs: Sequence[SlackJob], place: Place) -> None:
         write(path, record)
 
 
+def without_archive(record: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    """The record in which no run has that folder any more: another seed's weights are in it now."""
+    return {
+        key: {field: value for field, value in run.items() if name is None or (field, value) != ("archive", name)}
+        for key, run in record.items()
+    }
+
+
 def gone_on(path: Path, jobs: Sequence[SlackJob], place: Place) -> list[str]:
     """Make what the record lacks; what could not be made, and why. Only this process writes the record."""
     left: list[str] = []
@@ -360,7 +368,7 @@ def gone_on(path: Path, jobs: Sequence[SlackJob], place: Place) -> list[str]:
             continue
         if job.folder is None:
             shutil.rmtree(place.checkpoints / job.configuration.digest()[:16], ignore_errors=True)
-        merged = {**opened(path), job.key: result}
+        merged = {**without_archive(opened(path), result.get("archive")), job.key: result}
         order = {each.key: number for number, each in enumerate(jobs)}
         write(path, dict(sorted(merged.items(), key=lambda pair: _slack_page.place(pair[1], order.get(pair[0], 0)))))
         sys.stdout.write(f"{job.key}: {len(result['checkpoints'])} checkpoints\n")
