@@ -183,10 +183,11 @@ def _steps(runs: Sequence[Run]) -> str:
 
 def _epochs(runs: Sequence[Run]) -> str:
     """ "12 epochs"; of runs that have not ended, by seed."""
-    if all(run["epochs"] == run.get("epochs_planned", run["epochs"]) for run in runs):
+    ended = [run["epochs"] == run.get("epochs_planned", run["epochs"]) for run in runs]
+    if all(ended):
         return f"{_span([run['epochs'] for run in runs])} epochs"
     own = ", ".join(f"{run['epochs']} of {run.get('epochs_planned', '?')} (seed {run['seed']})" for run in runs)
-    return f"**not ended**: epochs {own}"
+    return f"**not {'all ' * any(ended)}ended**: epochs {own}"
 
 
 def _quality(runs: Sequence[Run]) -> str:

@@ -110,7 +110,8 @@ def test_who_takes_away_less_than_a_tenth_of_the_error_without_input_did_not_lea
 def test_a_run_that_has_not_ended_says_its_epochs_of_those_planned() -> None:
     short = run_of({}) | {"epochs": 230, "epochs_planned": 400, "steps": 784}
     whole = run_of({}, seed=1) | {"epochs": 400, "epochs_planned": 400, "steps": 784}
-    assert page._epochs([short, whole]) == "**not ended**: epochs 230 of 400 (seed 0), 400 of 400 (seed 1)"
+    assert page._epochs([short, whole]) == "**not all ended**: epochs 230 of 400 (seed 0), 400 of 400 (seed 1)"
+    assert page._epochs([short]) == "**not ended**: epochs 230 of 400 (seed 0)"
     assert page._epochs([whole]) == "400 epochs" and page._steps([short, whole]) == "N = 784; "
 
 
