@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from _slack_page import DOCS, PICTURE_NAME, Record, Run, slacks, tasks_of
+from _slack_numbers import Record, Run, slacks, tasks_of
+from _slack_page import DOCS, PICTURE_NAME
 from _slack_promises import DRAWN
 
 PICTURE = DOCS / "pictures" / PICTURE_NAME

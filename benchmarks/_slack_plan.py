@@ -1,12 +1,15 @@
 """What trained_slack.py trains and measures: tasks, cells, seeds, and the runs of others. Fixed before the first run.
 
-Six small tasks times six cells times three seeds, all with one setting: 32 units, Adam at 0.01, a tenth of it for the
-last third, clipped at 1. Nothing is tuned: what is asked is what bounds do along training, not which cell is best.
-Beside them runs of ``training_runs.py`` at the papers' sizes, where their folders are.
+Eight small tasks times six cells times three seeds: 32 units, Adam, a tenth of its rate for the last third, clipped at
+1. Six tasks have one setting, the rate 0.01, and nothing is tuned: what is asked is what bounds do along training, not
+which cell is best. Two are tasks of ``choosing_a_cell.py``, whose record has rate and one option of each cell as it
+chose them on the validation split for 64 units: ``CHOSEN``. Beside them runs of ``training_runs.py`` at the papers'
+sizes, where their folders are.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,19 +34,29 @@ Options = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
+class ChosenSetting:
+    """What choosing_a_cell.py chose for a cell: rate and label as in its record, and the option of that label."""
+
+    rate: float
+    label: str
+    option: Options
+
+
+@dataclass(frozen=True)
 class SlackTask:
-    """``tables`` is [task]; ``steps`` are N."""
+    """``tables`` is [task]; ``steps`` are N; ``chosen`` by the name of the cell, empty where nothing is tuned."""
 
     name: str
     steps: int
     tables: Options
     batch_size: int
     epochs: int
+    chosen: Mapping[str, ChosenSetting] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class SlackCell:
-    """A cell under the name of the tables; ``options`` by the number of steps.
+    """A cell under the name of the tables; ``options`` by the number of steps and what is chosen in place of defaults.
 
     promise  in words, what its papers among those of this library promise; "" for none
     """
@@ -51,7 +64,7 @@ class SlackCell:
     name: str
     cell: str
     layers: int = 1
-    options: Callable[[int], Options] = field(default=lambda steps: {})
+    options: Callable[[int, Options], Options] = field(default=lambda steps, chosen: chosen)
     promise: str = ""
 
 
@@ -65,6 +78,27 @@ class LargeRun:
     sequences: int
 
 
+CHOSEN: Mapping[str, Mapping[str, ChosenSetting]] = {
+    "digits by rows": {
+        "UnICORNN": ChosenSetting(0.03, "M = 2", {"memory": 2}),
+        "coRNN": ChosenSetting(0.01, "M = 2", {"memory": 2}),
+        "scoRNN": ChosenSetting(0.03, "ρ = n/2", {"share": 0.5}),
+        "expRNN": ChosenSetting(0.03, "henaff", {"initial": "henaff"}),
+        "LinOSS": ChosenSetting(0.03, "M = 2", {"memory": 2}),
+        "LSTM": ChosenSetting(0.03, "forget bias ln(N − 1)", {"forget_bias": math.log(7)}),
+    },
+    "spoken digits": {
+        "UnICORNN": ChosenSetting(0.003, "M = 34", {"memory": 34}),
+        "coRNN": ChosenSetting(0.003, "M = 8", {"memory": 8}),
+        "scoRNN": ChosenSetting(0.003, "ρ = n/10", {"share": 0.1}),
+        "expRNN": ChosenSetting(0.003, "cayley", {"initial": "cayley"}),
+        "LinOSS": ChosenSetting(0.003, "M = 8", {"memory": 8}),
+        "LSTM": ChosenSetting(0.003, "forget bias 1", {"forget_bias": 1.0}),
+    },
+}
+"""By tasks and cells: rates and labels are those of results/choosing_a_cell.json."""
+
+SPOKEN: Options = {"name": "spoken_digits", "standardise": True, "classes": True, "hop": 256}
 TASKS = (
     SlackTask("sequential digits", 64, {"name": "sequential_digits"}, 32, 12),
     SlackTask("permuted digits", 64, {"name": "sequential_digits", "permuted": True}, 32, 12),
@@ -74,16 +108,21 @@ TASKS = (
         "Lorenz 96, F = 0.9", 250, {"name": "lorenz96", "forcing": 0.9, "steps": 250, "standardise": True}, 16, 50
     ),
     SlackTask("Lorenz 96, F = 8", 250, {"name": "lorenz96", "forcing": 8.0, "steps": 250, "standardise": True}, 16, 50),
+    SlackTask("digits by rows", 8, {"name": "sequential_digits", "pixels": 8}, 32, 15, CHOSEN["digits by rows"]),
+    SlackTask("spoken digits", 34, SPOKEN, 20, 30, CHOSEN["spoken digits"]),
 )
 
 
-def _suggested(name: str, **fixed: Any) -> Callable[[int], Options]:
-    return lambda steps: {**cells.suggest(name, steps, memory=steps, hidden_size=HIDDEN), **fixed}
+def _suggested(name: str, **fixed: Any) -> Callable[[int, Options], Options]:
+    return lambda steps, chosen: {
+        **cells.suggest(name, steps, memory=chosen.get("memory", steps), hidden_size=HIDDEN),
+        **fixed,
+    }
 
 
-def _rho(steps: int) -> Options:
+def _rho(steps: int, chosen: Options) -> Options:
     kind: Any = cells.get("scornn")
-    return dict(kind.suggest(steps, hidden_size=HIDDEN, share=0.5))
+    return dict(kind.suggest(steps, hidden_size=HIDDEN, share=chosen.get("share", 0.5)))
 
 
 CELLS = (
@@ -106,14 +145,14 @@ LARGE = (
 
 def configured(task: SlackTask, cell: SlackCell, seed: int) -> Configuration:
     """The run of that task, cell and seed."""
-    options = {
-        key: list(value) if isinstance(value, tuple) else value for key, value in cell.options(task.steps).items()
-    }
+    chosen = task.chosen.get(cell.name)
+    made = cell.options(task.steps, {} if chosen is None else chosen.option)
+    options = {key: list(value) if isinstance(value, tuple) else value for key, value in made.items()}
     return configuration.from_mapping(
         {
             "task": dict(task.tables),
             "network": {"cell": cell.cell, "hidden_size": HIDDEN, "num_layers": cell.layers, **options},
-            "optimizer": {"name": "adam", "lr": RATE},
+            "optimizer": {"name": "adam", "lr": RATE if chosen is None else chosen.rate},
             "training": {
                 "epochs": task.epochs,
                 "batch_size": task.batch_size,

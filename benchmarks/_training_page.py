@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,10 @@ may be 0. With a constant slope σ′ a neuron that rotates has λ = 0. Where λ
 step is beyond the limit of rotation, it comes from slopes that change along the sequence; by which mechanism was not
 asked. The last column is of the differential equation itself.
 """
+
+CHAOS = """ By design would mean that no weights do it: that is refuted with proof by icml-D-bydesign in the
+[ledger](ledger/unicornn.md#icml-d-bydesign), with weights and inputs made for it; the λ here are of weights that
+training found, and measured."""
 
 RMS, DEVIATION = "error over the root mean square", "over the deviation"
 
@@ -252,6 +257,7 @@ def _exponents(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not measured:
         return
     yield EXPONENTS
+    yield "\n".join(textwrap.wrap(_is_chaotic(measured), 120)) + "\n"
     rows = []
     for run in measured:
         found = run["exponents"]
@@ -280,6 +286,30 @@ def _exponents(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     )
     yield _table(rows, heads)
     yield ""
+
+
+def _is_chaotic(measured: Sequence[Mapping[str, Any]]) -> str:
+    """The answer in words, run by run: of how many seeds some neuron has λ > 0.1, and how large."""
+    answers = []
+    for name in dict.fromkeys(run["name"] for run in measured):
+        every = [run["exponents"] for run in measured if run["name"] == name]
+        growing = [found for found in every if found["growing"]]
+        largest = ", ".join(f"{value:.3f}" for value in sorted(found["largest"] for found in every))
+        own = f"Lorenz 96 itself has {every[0]['of the system']:.3f}"
+        if growing:
+            counts = sorted(found["growing"] for found in growing)
+            few = str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
+            answers.append(
+                f"{name}: no; in {len(growing)} of {len(every)} seeds {few} of {every[0]['neurons']} neurons have λ > "
+                f"0.1, the largest λ are {largest}: a small change grows exponentially over these steps, in networks "
+                f"that were trained as usual; {own}."
+            )
+        else:
+            answers.append(
+                f"{name}: nothing speaks against it; no neuron of {len(every)} seeds has λ > 0.1, the largest λ are "
+                f"{largest}; {own}."
+            )
+    return 'Is UnICORNN then "not chaotic by design" as trained? ' + " ".join(answers) + CHAOS
 
 
 def _readouts(readouts: Sequence[Mapping[str, Any]]) -> Iterator[str]:

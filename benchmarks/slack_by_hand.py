@@ -1,19 +1,14 @@
 """Ten numbers of docs/trained.md once more without the library: numpy, archived weights and archived sequences.
 
-    python benchmarks/slack_by_hand.py [--count 10] [--seed 0]
+    python benchmarks/slack_by_hand.py [--count 10] [--seed 0]      so many, drawn from all that are computed here
+    python benchmarks/slack_by_hand.py --all                        every one of them, and writes slack_by_hand.json
 
-A number is log₁₀(bound/measured), or of a margin its value, of the first, middle or last weights of the first seed of a
-run: drawn from all in results/trained_slack.json that a function here computes. h = dt/(1 + e^−c), K = max(2, max|w| +
-α), β = max(1 + 2α, 4α²).
-
-    UnICORNN   z −= h (tanh(w y + V x + b) + α y),  y += h z;   κ = α + w (1 − tanh²)
-               icml-C.1    |y_n| ≤ √(2(1 + 2βn dt)/α)                    icml-(25)   ‖J_n‖_∞ ≤ 1 + K dt + (K dt)²/2
-               both-51-53  ‖J_n‖_∞ ≤ e^{K dt}                            J_n = [[1 − h²κ, h], [−hκ, 1]] of each unit
-               icml-(27)   ‖J_N ⋯ J_1‖_∞ ≤ 1 + (2K + K²) N dt            sam-54      ‖J_N ⋯ J_1‖_∞ ≤ e^{K N dt}
-    coRNN      z += dt (tanh(W y + W_z z + V x + b) − γ y − ε z),  y += dt z;   Σ of |y|, |z| after one kick of 1
-    scoRNN     W = (I + A)⁻¹(I − A)D,  expRNN  W = e^A;   h = modReLU(W h + U x; b);   G += ‖U x‖ + ‖b⁺‖, G *= ‖W‖
-    LinOSS     z += dt (B x − A y),  y += dt z;   S_n = dt Σ|B x|,  |z_n| ≤ S_n/r,  |y_n| ≤ min(S_n/(r√A), dt ΣS/r)
-    LSTM       i, f, g, o = σ, σ, tanh, σ of W_i x + b_i + W_h h + b_h;   c = f c + i g,  h = o tanh c
+A number is log₁₀(bound/measured), of a size that nothing bounds log₁₀ of it, or a margin: of the first, middle or last
+weights of the first seed of a run, as results/trained_slack.json has them. ``_by_hand_cells`` has the formulas,
+``_by_hand_gradients`` what goes backward. Numbers are to agree within 10⁻⁶; those that are rounding errors themselves,
+of another order of the same sums, within a factor of ten: the inverse in float32 and ‖WᵀW − I‖, ``ROUNDED``. Not
+computed here: thm-F, thm-G, thm-J and the norms through layers (nearness has them by hand), what is drawn at random,
+and the inverse in 16 bits.
 """
 
 from __future__ import annotations
@@ -24,187 +19,23 @@ import math
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from trained_by_hand import is_confirmed, tensors
+from _by_hand_cells import Array, Layer, Numbers, cornn, keep_size, linoss, lstm, orthogonal, unicornn
+from trained_by_hand import ALLOWED, tensors
 
-Array = NDArray[np.float64]
 HERE = Path(__file__).resolve().parent / "results"
 ARCHIVE = HERE / "trained" / "slack"
-Layer = Mapping[str, Array]
-Numbers = dict[str, float]
+ROUNDED = ("inverse | error in float32", "orthogonality | ‖W*W − I‖_F")
+"""What is a rounding error itself, by the beginning of its key."""
 
+SAME_ORDER = 1.0
+"""Decades."""
 
-def weights(path: Path) -> tuple[list[dict[str, Array]], dict[str, Any]]:
-    """Of each layer its tensors, and [network]."""
-    found, words = tensors(path)
-    layers: dict[int, dict[str, Array]] = {}
-    for name, values in found.items():
-        parts = name.split(".")
-        if parts[:3] == ["model", "recurrent", "layers"]:
-            layers.setdefault(int(parts[3]), {})[parts[-1]] = values
-        elif parts[:2] == ["model", "recurrent"] and parts[2].endswith("_l0"):
-            layers.setdefault(0, {})[parts[2]] = values
-    return [layers[index] for index in sorted(layers)], json.loads(words["odernn"])["configuration"]["network"]
-
-
-def least(logs: Any, sizes: Any) -> float:
-    """min of log₁₀(bound/size) over what is not 0, from natural logarithms of bounds."""
-    moving = sizes > 0
-    return float(np.min(np.broadcast_to(logs, sizes.shape)[moving] - np.log(sizes[moving]))) / math.log(10)
-
-
-def keep(found: Numbers, key: str, value: float) -> None:
-    found[key] = min(value, found.get(key, math.inf))
-
-
-# --- the cells: every number of one network on sequences u (time, K, input)
-
-
-def unicornn(layers: Sequence[Layer], network: Mapping[str, Any], u: Array) -> Numbers:
-    found: Numbers = {}
-    below, dts = u, np.broadcast_to(np.asarray(network["dt"], float), (len(layers),))
-    alphas = np.broadcast_to(np.asarray(network["alpha"], float), (len(layers),))
-    n = np.arange(1, len(u) + 1)[:, None, None]
-    for layer, dt, alpha in zip(layers, dts, alphas, strict=True):
-        w, h = layer["w"], dt / (1 + np.exp(-layer["c"]))
-        drive = below @ layer["V"].T + layer["b"]
-        y, z, rows, momenta, kappas = np.zeros_like(drive[0]), np.zeros_like(drive[0]), [], [], []
-        for x in drive:
-            s = np.tanh(w * y + x)
-            kappas.append(alpha + w * (1 - s * s))
-            z = z - h * (s + alpha * y)
-            y = y + h * z
-            rows.append(y)
-            momenta.append(z)
-        grown = np.log(1 + 2 * max(1 + 2 * alpha, 4 * alpha * alpha) * n * dt)
-        keep(found, "states | abs y | icml-C.1", least((math.log(2 / alpha) + grown) / 2, np.abs(rows)))
-        keep(found, "states | abs z | icml-C.1", least((math.log(2) + grown) / 2, np.abs(momenta)))
-        kappa = np.array(kappas)
-        norms = np.maximum(np.abs(1 - h * h * kappa) + h, np.abs(h * kappa) + 1)
-        K = max(2.0, float(np.abs(w).max()) + alpha)
-        step = "step Jacobians | ‖dXₙ/dXₙ₋₁‖∞ | "
-        keep(found, f"{step}icml-(25)", least(math.log(1 + K * dt + (K * dt) ** 2 / 2), norms))
-        keep(found, f"{step}both-51-53", least(K * dt, norms))
-        size, scale = grown_through(h, kappa)
-        ends = "step Jacobians | ‖dX_N/dX₀‖∞, at N | "
-        for name, bound in (("icml-(27)", math.log(1 + (2 * K + K * K) * len(u) * dt)), ("sam-54", K * len(u) * dt)):
-            keep(found, f"{ends}{name}", float((bound - scale - np.log(size)).min()) / math.log(10))
-        keep(found, "margins | 4 − h²(α + max(w, 0)) | ", float((4 - h * h * (alpha + np.maximum(w, 0))).min()))
-        keep(found, "margins | w + α | ", float((w + alpha).min()))
-        keep(found, "margins | 4 − h²α | ", float((4 - h * h * alpha).min()))
-        below = np.array(rows)
-    return found
-
-
-def grown_through(h: Array, kappa: Array) -> tuple[Array, Array]:
-    """(‖P‖_∞, s) with J_N ⋯ J_1 = e^s P of each unit and sequence: (y, z) of two starts, stepped and rescaled."""
-    y, z = np.zeros((2, *kappa.shape[1:])), np.zeros((2, *kappa.shape[1:]))
-    y[0], z[1], scale = 1.0, 1.0, np.zeros(kappa.shape[1:])
-    for of_step in kappa:
-        z = z - h * of_step * y
-        y = y + h * z
-        largest = np.maximum(np.abs(y).max(0), np.abs(z).max(0))
-        y, z, scale = y / largest, z / largest, scale + np.log(largest)
-    return np.maximum(np.abs(y).sum(0), np.abs(z).sum(0)), scale
-
-
-def cornn(layers: Sequence[Layer], network: Mapping[str, Any], u: Array) -> Numbers:
-    (layer,) = layers
-    dt, gamma, epsilon = (float(network[name]) for name in ("dt", "gamma", "epsilon"))
-    drive = u @ layer["V"].T + layer["b"]
-    y, z = np.zeros_like(drive[0]), np.zeros_like(drive[0])
-    rows, momenta, moved, sums = [], [], [0.0, 0.0], []
-    for n, x in enumerate(drive):
-        force = np.tanh(y @ layer["W"].T + z @ layer["W_z"].T + x)
-        z = z + dt * (force - gamma * y - epsilon * z)
-        y = y + dt * z
-        rows.append(y)
-        momenta.append(z)
-        moved[1] += dt * ((n == 0) - gamma * moved[0] - epsilon * moved[1])  # one kick of 1, then none
-        moved[0] += dt * moved[1]
-        sums.append(np.abs(moved))
-    bounds = np.log(np.cumsum(sums, axis=0))
-    return {
-        "states | abs y | own equation": least(bounds[:, 0][:, None, None], np.abs(rows)),
-        "states | abs z | own equation": least(bounds[:, 1][:, None, None], np.abs(momenta)),
-        "states | largest abs y | own equation": least(bounds[-1, 0], np.abs(rows).max(0)),
-        "states | largest abs z | own equation": least(bounds[-1, 1], np.abs(momenta).max(0)),
-        "margins | 4 − (dt²γ ± 2dtε) | ": 4 - dt * dt * gamma - 2 * dt * epsilon,
-    }
-
-
-def orthogonal(layers: Sequence[Layer], network: Mapping[str, Any], u: Array) -> Numbers:
-    (layer,) = layers
-    size = network["hidden_size"]
-    A = np.zeros((size, size))
-    A[np.triu_indices(size, 1)] = layer["free"]
-    A -= A.T
-    found: Numbers = {}
-    if network["cell"] == "scornn":
-        W, inside = np.linalg.solve(np.eye(size) + A, (np.eye(size) - A) * layer["signs"]), layer["U"]
-        found["margins | 1 − max|a_ij| | sco-T3.1"] = 1 - float(np.abs(A).max())
-    else:
-        turns, V = np.linalg.eigh(1j * A)  # A = V (−i turns) V*
-        W, inside = ((V * np.exp(-1j * turns)) @ V.conj().T).real, layer["V"]
-    drive, b = u @ inside.T, layer["b"]
-    norm, lifted = float(np.linalg.norm(W, 2)), float(np.linalg.norm(np.maximum(b, 0)))
-    h, G = np.zeros_like(drive[0]), np.zeros(u.shape[1])
-    logs, sizes = [], []
-    for x in drive:
-        h = h @ W.T + x
-        h = np.sign(h) * np.maximum(np.abs(h) + b, 0)
-        G = norm * G + np.linalg.norm(x, axis=1) + lifted
-        logs.append(np.log(np.maximum(G, 1e-300)))
-        sizes.append(np.linalg.norm(h, axis=1))
-    found["states | norm h | own equation"] = least(np.array(logs), np.array(sizes))
-    found["states | largest norm h | own equation"] = least(np.max(logs, axis=0), np.max(sizes, axis=0))
-    return found
-
-
-def linoss(layers: Sequence[Layer], network: Mapping[str, Any], u: Array) -> Numbers:
-    found: Numbers = {}
-    below, dt = u, float(network["dt"])
-    for layer in layers:
-        A = np.minimum(np.maximum(layer["A_raw"], 0), 4 * (1 - 2.0**-10) / dt**2)
-        drive = below @ layer["B"].T
-        y, z, rows, momenta = np.zeros_like(drive[0]), np.zeros_like(drive[0]), [], []
-        for x in drive:
-            z = z + dt * (x - A * y)
-            y = y + dt * z
-            rows.append(y)
-            momenta.append(z)
-        r, S = np.sqrt(1 - A * dt * dt / 4), dt * np.abs(drive).cumsum(0)
-        with np.errstate(divide="ignore", invalid="ignore"):  # an A of 0 has the second of the two only
-            near = np.fmin(S / (np.sqrt(A) * r), dt * S.cumsum(0) / r)
-            keep(found, "states | abs y | own equation", least(np.log(near), np.abs(rows)))
-            keep(found, "states | abs z | own equation", least(np.log(S / r), np.abs(momenta)))
-            keep(found, "states | largest abs y | own equation", least(np.log(near[-1]), np.abs(rows).max(0)))
-            keep(found, "states | largest abs z | own equation", least(np.log(S[-1] / r), np.abs(momenta).max(0)))
-        keep(found, "margins | 4 − dt²A | ", 4 - float((dt * dt * A).max()))
-        keep(found, "margins | A | ", float(A.min()))
-        below = np.array(rows)
-    return found
-
-
-def lstm(layers: Sequence[Layer], network: Mapping[str, Any], u: Array) -> Numbers:
-    (layer,) = layers
-    drive = u @ layer["weight_ih_l0"].T + layer["bias_ih_l0"] + layer["bias_hh_l0"]
-    h = np.zeros((u.shape[1], network["hidden_size"]))
-    c, largest = np.zeros_like(h), [0.0, 0.0]
-    for x in drive:
-        i, f, g, o = np.split(x + h @ layer["weight_hh_l0"].T, 4, axis=1)
-        c = c / (1 + np.exp(-f)) + np.tanh(g) / (1 + np.exp(-i))
-        h = np.tanh(c) / (1 + np.exp(-o))
-        largest = [max(largest[0], float(np.abs(h).max())), max(largest[1], float(np.abs(c).max()))]
-    names = ("states | largest abs h | ", "states | largest abs c | ")
-    return {name: -math.log10(size) for name, size in zip(names, largest, strict=True)}
-
-
-CELLS: Mapping[str, Callable[[Sequence[Layer], Mapping[str, Any], Array], Numbers]] = {
+CELLS: Mapping[str, Callable[[Sequence[Layer], Mapping[str, Any], Layer, Array, Any], Numbers]] = {
     "unicornn": unicornn,
     "cornn": cornn,
     "scornn": orthogonal,
@@ -214,11 +45,32 @@ CELLS: Mapping[str, Callable[[Sequence[Layer], Mapping[str, Any], Array], Number
 }
 
 
+def weights(path: Path) -> tuple[list[dict[str, Array]], dict[str, Array], dict[str, Any]]:
+    """Of each layer its tensors, the read-out's, and [network]."""
+    found, words = tensors(path)
+    layers: dict[int, dict[str, Array]] = {}
+    readout = {}
+    for name, values in found.items():
+        parts = name.split(".")
+        if parts[:3] == ["model", "recurrent", "layers"]:
+            layers.setdefault(int(parts[3]), {})[parts[-1]] = values
+        elif parts[:2] == ["model", "recurrent"] and parts[2].endswith("_l0"):
+            layers.setdefault(0, {})[parts[2]] = values
+        elif parts[:2] == ["model", "readout"]:
+            readout[parts[-1]] = values
+    return [layers[index] for index in sorted(layers)], readout, json.loads(words["odernn"])["configuration"]["network"]
+
+
 def by_hand(path: Path) -> Numbers:
     """All numbers of one archived file."""
-    layers, network = weights(path)
+    layers, readout, network = weights(path)
     u = np.load(path.parent / "sequences.npy").astype(float)
-    return CELLS[network["cell"]](layers, network, u)
+    found = CELLS[network["cell"]](layers, network, readout, u, np.load(path.parent / "targets.npy"))
+    for layer in layers:
+        for name, values in layer.items():
+            if name != "signs":
+                keep_size(found, f"weights | largest abs {name} | ", float(np.abs(values).max()))
+    return found
 
 
 # --- against the record
@@ -233,6 +85,32 @@ def recorded(row: Sequence[Any]) -> float | None:
     return float((row[1] or 0.0) - row[2])
 
 
+@dataclass(frozen=True)
+class HandNumber:
+    """One number twice; ``place`` is the file in words."""
+
+    place: str
+    key: str
+    recorded: float
+    again: float
+
+    @property
+    def is_rounding(self) -> bool:
+        return self.key.startswith(ROUNDED)
+
+    @property
+    def difference(self) -> float:
+        return abs(self.recorded - self.again)
+
+    @property
+    def agrees(self) -> bool:
+        """Not of NaN."""
+        return self.difference <= (SAME_ORDER if self.is_rounding else ALLOWED)
+
+    def __str__(self) -> str:
+        return f"{self.place}, {self.key.rstrip(' |')}: {self.recorded:.8f} in the record, {self.again:.8f} by hand"
+
+
 def published() -> Iterator[tuple[Path, Mapping[str, Any]]]:
     """Archived files with their rows."""
     for run in json.loads((HERE / "trained_slack.json").read_text("utf-8"))["runs"].values():
@@ -242,24 +120,54 @@ def published() -> Iterator[tuple[Path, Mapping[str, Any]]]:
                 yield path, each["rows"]
 
 
+def both(path: Path, rows: Mapping[str, Any]) -> list[HandNumber]:
+    """What is recorded of a file and computed here."""
+    place, again = f"{path.parent.name}, {int(path.stem.rpartition('_')[2])} updates", by_hand(path)
+    known = ((key, recorded(rows[key])) for key in sorted(again) if key in rows)
+    return [HandNumber(place, key, value, again[key]) for key, value in known if value is not None]
+
+
+def covered() -> tuple[int, int]:
+    """Of how many of the archived numbers a function here makes one, and of how many; computed is one run a cell."""
+    here, every, keys = 0, 0, dict[str, tuple[str, set[str]]]()
+    for path, rows in published():
+        cell, run = weights(path)[2]["cell"], path.parent.name
+        if run == keys.setdefault(cell, (run, set()))[0]:
+            keys[cell][1].update(by_hand(path))
+        numbers = {key for key, row in rows.items() if recorded(row) is not None}
+        here, every = here + len(numbers & keys[cell][1]), every + len(numbers)
+    return here, every
+
+
+def is_confirmed(numbers: Sequence[HandNumber]) -> bool:
+    """Whether some were compared, and all agree."""
+    return bool(numbers) and all(each.agrees for each in numbers)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--all", action="store_true", help="every number; shown are those that do not agree")
     asked = parser.parse_args(arguments)
-    chance = random.Random(asked.seed)
-    files = list(published())
-    differences: list[float] = []
-    for path, rows in chance.sample(files, min(asked.count, len(files))):
-        again = by_hand(path)
-        known = {key: recorded(rows[key]) for key in again if key in rows}
-        key, value = chance.choice(sorted((key, value) for key, value in known.items() if value is not None))
-        differences.append(abs(again[key] - value))
-        place = f"{path.parent.name}, {int(path.stem.rpartition('_')[2])} updates, {key.rstrip(' |')}"
-        sys.stdout.write(f"{place}: {value:.8f} in the record, {again[key]:.8f} by hand\n")
-    worst = max(differences, key=lambda each: (math.isnan(each), each), default=math.nan)
-    sys.stdout.write(f"{len(differences)} numbers, largest difference {worst:.2g}\n")
-    return 0 if is_confirmed(differences) else 1
+    chance, files = random.Random(asked.seed), list(published())
+    found: list[HandNumber] = []
+    for path, rows in files if asked.all else chance.sample(files, min(asked.count, len(files))):
+        numbers = both(path, rows)
+        found += numbers if asked.all else [chance.choice(numbers)]
+    sys.stdout.writelines(f"{each}\n" for each in found if not (asked.all and each.agrees))
+    here, every = covered()
+    here = len(found) if asked.all else here
+    said = {"computed": here, "archived": every, "agree": is_confirmed(found)}
+    for words, is_rounding in (("largest difference", False), ("rounding errors, largest difference", True)):
+        own = [each.difference for each in found if each.is_rounding is is_rounding]
+        worst = max(own, key=lambda each: (math.isnan(each), each), default=math.nan)
+        said[words] = float(f"{worst:.2g}")
+        sys.stdout.write(f"{len(own)} numbers, {words} {worst:.2g}\n" if own else "")
+    sys.stdout.write(f"drawn from {here:,} of {every:,} archived numbers, {here / every:.0%}\n")
+    if asked.all:
+        (HERE / "slack_by_hand.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    return 0 if is_confirmed(found) else 1
 
 
 if __name__ == "__main__":

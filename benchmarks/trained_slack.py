@@ -9,13 +9,14 @@
     python benchmarks/trained_slack.py --page                only the page and its picture, from the record
 
 The design. ``_slack_plan`` is the matrix as data; ``_slack_measures`` has one function a family of quantities, with its
-formula, and knows no file; this script trains, measures and records; ``_slack_page`` makes the page of the record
-alone, ``_slack_picture`` the picture. Training is that of ``odernn train``: a killed run goes on to the same bits.
-A network is measured at weights kept at log-spaced updates, after training, on the first sequences of the validation
-split, in float64: a monitor beside training would see other sequences at every checkpoint. Every run is measured in the
-process that trained it, checkpoint after checkpoint, and its folder goes when it is recorded; of the first seed the
-first, middle and last weights stay in results/trained/slack, by which ``slack_by_hand.py`` computes numbers once more.
-A record holds log₁₀ of bound and measured, no text: slack, extremes and sentences are the page's. A change of what is
+formula, and knows no file; this script trains, measures and records; ``_slack_page`` makes the page of the record and
+what stands beside it in results/, ``_slack_head`` its first words, ``_slack_picture`` the picture. Training is that of
+``odernn train``: a killed run goes on to the same bits. A network is measured at weights kept at log-spaced updates,
+after training, on the first sequences of the validation split, in float64: a monitor beside training would see other
+sequences at every checkpoint. Every run is measured in the process that trained it, checkpoint after checkpoint, and
+its folder goes when it is recorded; of the first seed the first, middle and last weights stay in results/trained/slack,
+by which ``slack_by_hand.py`` computes numbers once more. A record holds log₁₀ of bound and measured, no text: slack,
+extremes and sentences are the page's; and the processor's time where the run's folder has it. A change of what is
 trained makes the record of that run void; one of how it is measured does when ``MEASURED`` is raised.
 """
 
@@ -44,11 +45,13 @@ import training_runs
 from _harness import RESULTS, machine, said_not_made
 from _slack_page import ZERO
 from _slack_plan import MEASURED
+from numpy.typing import NDArray
 from torch import nn
 from training_runs import Place, Stopwatch, TimeIsUpError
 
 from verification.registry import Registry
 from verification.tasks.images import DataError
+from verification.tasks.task import TaskSpec
 from verification.trained import CheckpointError, files, loading, runs
 from verification.training import TrainingError, checkpoints, loop, splits
 from verification.training.configuration import Configuration
@@ -122,10 +125,14 @@ def run(job: SlackJob, place: Place) -> dict[str, Any]:
     """Train, if it is not there, and measure: all that is recorded. TimeIsUpError at the deadline."""
     folder = job.folder or trained(job, place)
     steps = chosen_steps(folder)
+    data = splits.load(job.configuration, "validation", place.root)
+    rows, seconds = measured(job, folder, steps, data, place)
     return {
         **facts(job, folder),
-        **archived(job, folder, steps, place),
-        "checkpoints": measured(job, folder, steps, place),
+        **around(job, folder, data.spec, data.targets),
+        "measured_cpu_seconds": round(seconds, 1),
+        **archived(job, folder, steps, data),
+        "checkpoints": rows,
     }
 
 
@@ -166,24 +173,29 @@ def chosen_steps(folder: Path) -> list[int]:
     return [there[round(place)] for place in places]
 
 
-def measured(job: SlackJob, folder: Path, steps: Sequence[int], place: Place) -> list[dict[str, Any]]:
-    """One entry a checkpoint. Each is kept in the run's place as it is made, so that a killed measurement goes on."""
+def measured(
+    job: SlackJob, folder: Path, steps: Sequence[int], data: splits.SplitData, place: Place
+) -> tuple[list[dict[str, Any]], float]:
+    """One entry a checkpoint, and the processor's time. Each is kept in the run's place as it is made, so that a killed
+    measurement goes on.
+    """
     kept = place.checkpoints / f"measured_{job.configuration.digest()[:16]}_{MEASURED}.json"
     done: dict[str, Any] = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
-    data = splits.load(job.configuration, "validation", place.root)
     sample, registry = runs.sample(data, job.sequences), Registry()
     for step in steps:
         if str(step) in done:
             continue
         if place.is_late:
             raise TimeIsUpError(f"the time is up before the weights after {step} updates are measured", {})
+        start = time.process_time()
         stored = files.read(folder / f"weights_{step:07d}.safetensors")
         network = loading.load(stored, data.spec)
         done[str(step)] = compact(_slack_measures.findings(network, sample, registry))
+        done["seconds"] = done.get("seconds", 0.0) + time.process_time() - start
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(done), encoding="utf-8")
     kept.unlink(missing_ok=True)
-    return [{"step": step, "rows": done[str(step)]} for step in steps]
+    return [{"step": step, "rows": done[str(step)]} for step in steps], done["seconds"]
 
 
 def compact(findings: Sequence[_slack_measures.Finding]) -> dict[str, list[Any]]:
@@ -234,7 +246,27 @@ def facts(job: SlackJob, folder: Path) -> dict[str, Any]:
     }
 
 
-def archived(job: SlackJob, folder: Path, steps: Sequence[int], place: Place) -> dict[str, Any]:
+def around(job: SlackJob, folder: Path | None, spec: TaskSpec, targets: NDArray[Any]) -> dict[str, Any]:
+    """What is known without the run: epochs planned, what an answer without input reaches on the validation split; and,
+    where the run's folder is, the processor's seconds of its training (on a GPU: of the process that drives it).
+
+    without_input  the task's own loss; of classes the share of the most frequent one, the mean over rows that are read
+    """
+    level = {"loss": spec.baseline, "means": spec.baseline_means}
+    if spec.loss == "cross entropy":
+        rows = np.asarray(targets).reshape(-1, targets.shape[-1])
+        level["accuracy"] = float(np.mean([np.bincount(row).max() for row in rows]) / rows.shape[1])
+    seconds = None if folder is None else folder / training_runs.CPU
+    there = seconds is not None and seconds.exists()
+    return {
+        "epochs_planned": job.configuration.training.epochs,
+        "steps": spec.steps,
+        "without_input": level,
+        "cpu_seconds": round(json.loads(seconds.read_text("utf-8")), 1) if seconds and there else None,
+    }
+
+
+def archived(job: SlackJob, folder: Path, steps: Sequence[int], data: splits.SplitData) -> dict[str, Any]:
     """Of the first seed of a run the first, middle and last weights, and the sequences that they are measured on."""
     if job.archive is None:
         return {}
@@ -242,7 +274,7 @@ def archived(job: SlackJob, folder: Path, steps: Sequence[int], place: Place) ->
     job.archive.mkdir(parents=True)
     for step in (steps[0], steps[len(steps) // 2], steps[-1]):
         shutil.copy(folder / f"weights_{step:07d}.safetensors", job.archive)
-    sample = runs.sample(splits.load(job.configuration, "validation", place.root), job.sequences)
+    sample = runs.sample(data, job.sequences)
     np.save(job.archive / "sequences.npy", sample.inputs.numpy().astype(np.float32))
     np.save(job.archive / "targets.npy", sample.targets.numpy())
     return {"archive": job.archive.name}
@@ -290,6 +322,41 @@ def is_recorded(record: Mapping[str, Any], job: SlackJob) -> bool:
     return [each["step"] for each in there["checkpoints"]] == chosen_steps(job.folder)
 
 
+AROUND = ("epochs_planned", "steps", "without_input", "cpu_seconds")
+
+
+def completed(path: Path, jobs: Sequence[SlackJob], place: Place) -> None:
+    """What older records lack and needs no training: ``around``. Tasks without their files are left."""
+    record, levels, before = opened(path), dict[str, Any](), opened(path)
+    for job in jobs:
+        there = record.get(job.key)
+        if there is None or not is_recorded(record, job):
+            continue
+        knows_seconds = job.folder is None or there.get("cpu_seconds") is not None
+        if knows_seconds and all(name in there for name in AROUND):
+            continue
+        try:
+            if job.task not in levels:
+                data = splits.load(job.configuration, "validation", place.root)
+                levels[job.task] = data.spec, data.targets
+        except DataError:
+            continue
+        checkpoints = there.pop("checkpoints")
+        known = there.get("cpu_seconds")
+        there |= around(job, job.folder, *levels[job.task])
+        there |= {"cpu_seconds": there["cpu_seconds"] if known is None else known, "checkpoints": checkpoints}
+    if record != before:
+        write(path, record)
+
+
+def without_archive(record: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    """The record in which no run has that folder any more: another seed's weights are in it now."""
+    return {
+        key: {field: value for field, value in run.items() if name is None or (field, value) != ("archive", name)}
+        for key, run in record.items()
+    }
+
+
 def gone_on(path: Path, jobs: Sequence[SlackJob], place: Place) -> list[str]:
     """Make what the record lacks; what could not be made, and why. Only this process writes the record."""
     left: list[str] = []
@@ -301,7 +368,7 @@ def gone_on(path: Path, jobs: Sequence[SlackJob], place: Place) -> list[str]:
             continue
         if job.folder is None:
             shutil.rmtree(place.checkpoints / job.configuration.digest()[:16], ignore_errors=True)
-        merged = {**opened(path), job.key: result}
+        merged = {**without_archive(opened(path), result.get("archive")), job.key: result}
         order = {each.key: number for number, each in enumerate(jobs)}
         write(path, dict(sorted(merged.items(), key=lambda pair: _slack_page.place(pair[1], order.get(pair[0], 0)))))
         sys.stdout.write(f"{job.key}: {len(result['checkpoints'])} checkpoints\n")
@@ -365,9 +432,9 @@ def main(arguments: list[str] | None = None) -> int:
     left: list[str] = []
     if not options.page:
         deadline = time.monotonic() + options.seconds
-        left = gone_on(
-            path, jobs, Place(options.checkpoints, options.root, options.device, False, options.jobs, deadline)
-        )
+        place = Place(options.checkpoints, options.root, options.device, False, options.jobs, deadline)
+        left = gone_on(path, jobs, place)
+        completed(path, every, place)
     if options.output == RESULTS and path.exists():
         _slack_page.write(opened(path))
         _slack_picture.draw(opened(path))

@@ -164,3 +164,27 @@ def test_other_cells_and_tasks_have_none(tmp_path: Path) -> None:
     assert exponents.of_lorenz96(model, data, SMALL) is None
     adding = configuration.from_mapping({**TABLES, "task": {"name": "adding"}})
     assert exponents.of_run(adding, tmp_path, data) == {}
+
+
+def test_the_page_answers_from_the_exponents_whether_trained_networks_are_chaotic() -> None:
+    def run(growing: int, largest: float) -> dict[str, Any]:
+        found = {"growing": growing, "neurons": 8, "largest": largest, "of the system": 0.5}
+        return {"name": "planted", "exponents": found}
+
+    calm = page._is_chaotic([run(0, 0.04), run(0, 0.01)])
+    assert "no neuron of 2 seeds has λ > 0.1, the largest λ are 0.010, 0.040" in calm
+    growing = page._is_chaotic([run(0, 0.04), run(2, 0.3)])
+    assert "planted: no; in 1 of 2 seeds 2 of 8 neurons have λ > 0.1" in growing and "0.040, 0.300" in growing
+
+
+def test_notes_say_when_the_rate_falls_elsewhere_and_the_constants_of_both_rows() -> None:
+    """Of every planned run with other milestones than its file; of Lorenz 96 dt with the transient and without."""
+    changed = [each for each in plan.RUNS if "milestones" in each.training]
+    assert len(changed) >= 8
+    for each in changed:
+        ((epoch, _),) = each.training["milestones"]
+        assert f"the rate falls after {epoch}" in each.note, each.name
+    for forcing, note in plan.CONSTANTS.items():
+        rows = [f"unicornn-90-f{forcing}{end}" for end in ("-kept", "")]
+        kept, other = (configuration.read("unicornn_table7_lorenz96", row).to_plain()["network"] for row in rows)
+        assert f"dt = {kept['dt']:g} and" in note and f"without it dt = {other['dt']:g} and" in note
