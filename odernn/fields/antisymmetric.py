@@ -13,7 +13,7 @@ from torch.nn.functional import linear
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
 from odernn.fields._once import once
-from odernn.fields.field import Constants, DrawOptions, Field, State
+from odernn.fields.field import Constants, DenseForm, DrawOptions, Field, State
 from odernn.fields.oscillator import log_cosh
 
 
@@ -100,6 +100,9 @@ class Antisymmetric(_AntisymmetricField):
         slope = 1.0 - torch.tanh(linear(y, self.A) + drive) ** 2
         return slope.unsqueeze(-1) * self.A
 
+    def dense_form(self) -> DenseForm:
+        return DenseForm(self.A)
+
     def energy(self, state: State, drive: Tensor) -> Tensor:
         """H = Σ_i log cosh((A y + x)_i), summed over the last axis."""
         (y,) = state
@@ -142,6 +145,9 @@ class GatedAntisymmetric(_AntisymmetricField):
         gate, force = self._gate_and_force(state, drive)
         slope = gate * ((1.0 - force**2) + (1.0 - gate) * force)
         return slope.unsqueeze(-1) * self.A
+
+    def dense_form(self) -> DenseForm:
+        return DenseForm(self.A, is_gated=True)
 
     def constants(self) -> Constants:
         """Jacobian E A with −¼ ≤ E ≤ 1: norm ≤ ‖A‖ = √(γ² + ‖S‖²), symmetric part ≤ ⅛(5‖A‖ − 3γ).

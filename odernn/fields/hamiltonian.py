@@ -12,7 +12,7 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, DrawOptions, SeparableField, State
+from odernn.fields.field import Constants, DenseForm, DrawOptions, SeparableField, State
 from odernn.fields.oscillator import log_cosh
 
 
@@ -78,6 +78,18 @@ class SeparableHamiltonian(SeparableField):
         )
         zero = torch.zeros_like(upper)
         return torch.cat((torch.cat((zero, upper), -1), torch.cat((lower, zero), -1)), -2)
+
+    def dense_form(self) -> DenseForm:
+        """On (y, z): W = [[0, L], [K, 0]], U = [[Lᵀ, 0], [0, −Kᵀ]]; the first activations, of L z, see no drive."""
+        K, L = self.K, self.L
+        W = torch.cat(
+            (
+                torch.cat((L.new_zeros(len(L), K.shape[1]), L), -1),
+                torch.cat((K, K.new_zeros(len(K), L.shape[1])), -1),
+            )
+        )
+        U = torch.block_diag(L.mT, -K.mT)
+        return DenseForm(W, U=U, undriven=len(L))
 
     def energy(self, state: State, drive: Tensor) -> Tensor:
         """H = Σ_i log cosh((L z)_i) + Σ_i log cosh((K y + x)_i), summed over the last axes."""

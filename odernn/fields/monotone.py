@@ -12,7 +12,7 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, DrawOptions, Field, State
+from odernn.fields.field import Constants, DenseForm, DrawOptions, Field, State
 from odernn.fields.oscillator import log_cosh
 
 
@@ -63,6 +63,9 @@ class Monotone(Field):
         (y,) = state
         slope = 1.0 - torch.tanh(linear(y, self.K) + drive) ** 2
         return -self.K.mT @ (slope.unsqueeze(-1) * self.K)
+
+    def dense_form(self) -> DenseForm:
+        return DenseForm(self.K, U=-self.K.mT)
 
     def energy(self, state: State, drive: Tensor) -> Tensor:
         """V = Σ_i log cosh((K y + x)_i), summed over the last axis."""

@@ -12,7 +12,7 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, DrawOptions, Field, State
+from odernn.fields.field import Constants, DenseForm, DrawOptions, Field, State
 
 TAU_STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """The τ tried, in units of ‖W‖; see ``Semilinear.constants``."""
@@ -55,6 +55,9 @@ class Semilinear(Field):
         (y,) = state
         slope = 1.0 - torch.tanh(linear(y, self.W) + drive) ** 2
         return self.A + slope.unsqueeze(-1) * self.W
+
+    def dense_form(self) -> DenseForm:
+        return DenseForm(self.W, L=self.A)
 
     def constants(self) -> Constants:
         """Jacobian A + D W with 0 ≤ D ≤ I, split at the middle, D = ½I + ½F with −I ≤ F ≤ I, M = A + ½W.
