@@ -13,6 +13,7 @@ from torch.nn.functional import linear
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
 from odernn.fields._once import once
+from odernn.fields._products import driven
 from odernn.fields.field import Constants, DenseForm, DrawOptions, Field, State
 from odernn.fields.oscillator import log_cosh
 
@@ -92,7 +93,7 @@ class Antisymmetric(_AntisymmetricField):
 
     def __call__(self, state: State, drive: Tensor) -> State:
         (y,) = state
-        return (torch.tanh(linear(y, self.A) + drive),)
+        return (torch.tanh(driven(y, self.A, drive)),)
 
     def jacobian(self, state: State, drive: Tensor) -> Tensor:
         """diag(σ'(A y + x)) A."""

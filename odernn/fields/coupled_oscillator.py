@@ -12,6 +12,7 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
+from odernn.fields._products import driven
 from odernn.fields.field import Constants, DenseForm, DrawOptions, Field, State
 
 TAU_STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -65,7 +66,7 @@ class CoupledOscillator(Field):
 
     def __call__(self, state: State, drive: Tensor) -> State:
         y, z = state
-        force = torch.tanh(linear(y, self.W) + linear(z, self.W_z) + drive) - self.gamma * y - self.epsilon * z
+        force = torch.tanh(linear(y, self.W) + driven(z, self.W_z, drive)) - self.gamma * y - self.epsilon * z
         return z.expand_as(force), force
 
     def jacobian(self, state: State, drive: Tensor) -> Tensor:

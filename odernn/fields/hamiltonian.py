@@ -12,6 +12,7 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
+from odernn.fields._products import driven
 from odernn.fields.field import Constants, DenseForm, DrawOptions, SeparableField, State
 from odernn.fields.oscillator import log_cosh
 
@@ -66,7 +67,7 @@ class SeparableHamiltonian(SeparableField):
 
     def force(self, y: Tensor, drive: Tensor) -> Tensor:
         """dz/dt = −Kᵀ tanh(K y + x)."""
-        return -linear(torch.tanh(linear(y, self.K) + drive), self.K.mT)
+        return -linear(torch.tanh(driven(y, self.K, drive)), self.K.mT)
 
     def jacobian(self, state: State, drive: Tensor) -> Tensor:
         """[[0, Lᵀ D₁ L], [−Kᵀ D₂ K, 0]] with D₁ = diag(σ'(L z)) and D₂ = diag(σ'(K y + x))."""

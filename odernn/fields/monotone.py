@@ -12,6 +12,7 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
+from odernn.fields._products import driven
 from odernn.fields.field import Constants, DenseForm, DrawOptions, Field, State
 from odernn.fields.oscillator import log_cosh
 
@@ -56,7 +57,7 @@ class Monotone(Field):
 
     def __call__(self, state: State, drive: Tensor) -> State:
         (y,) = state
-        return (-linear(torch.tanh(linear(y, self.K) + drive), self.K.mT),)
+        return (-linear(torch.tanh(driven(y, self.K, drive)), self.K.mT),)
 
     def jacobian(self, state: State, drive: Tensor) -> Tensor:
         """−Kᵀ diag(σ'(K y + x)) K, symmetric and negative semi-definite."""

@@ -12,6 +12,7 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
+from odernn.fields._products import driven
 from odernn.fields.field import Constants, DenseForm, DrawOptions, Field, State
 
 TAU_STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -48,7 +49,7 @@ class Semilinear(Field):
 
     def __call__(self, state: State, drive: Tensor) -> State:
         (y,) = state
-        return (linear(y, self.A) + torch.tanh(linear(y, self.W) + drive),)
+        return (linear(y, self.A) + torch.tanh(driven(y, self.W, drive)),)
 
     def jacobian(self, state: State, drive: Tensor) -> Tensor:
         """A + diag(σ'(W y + x)) W."""
