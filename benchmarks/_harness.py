@@ -10,7 +10,7 @@ import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,7 @@ def _processor() -> str:
     )
 
 
-def report(name: str, cases: dict[str, list[Timing]], checks: dict[str, float]) -> None:
+def report(name: str, cases: dict[str, list[Timing]], checks: Mapping[str, float | dict[str, float]]) -> None:
     """Print a table and write ``results/<name>.json``; ``checks`` are the errors that were verified before timing."""
     RESULTS.mkdir(exist_ok=True)
     data = {

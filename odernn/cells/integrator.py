@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Unpack, cast
@@ -20,6 +19,7 @@ from odernn.cells.recurrent import LayerRun, Manners, RecurrentLayer, RecurrentN
 from odernn.executions.autocast import without_autocast
 from odernn.fields.field import Field
 from odernn.integrators import Newton, Step, StepReport, prepared
+from odernn.integrators.batch_rows import BatchRows
 from odernn.integrators.guarantees import Guarantees, InputRule, guarantees_of, order_on_inputs
 from odernn.properties.symmetry import adjoint
 from odernn.tableaus.methods import Method, forms_of, in_stages
@@ -46,12 +46,16 @@ class LayerReport:
 
 @dataclass(frozen=True)
 class ReportedRun(LayerRun):
-    """States with the report of each step."""
+    """States with the report of each step, or of all of them where they were made together."""
 
     steps: tuple[StepReport, ...]
+    together: BatchRows | None = None
 
     def report(self) -> LayerReport:
         """The reports of all steps in one; without a step, of no iterations and nothing that failed."""
+        if self.together is not None:
+            iterations = tuple(map(int, self.together.iterations))
+            return LayerReport(self.together.residual, iterations, self.together.converged)
         residuals = [step.residual for step in self.steps if step.residual is not None]
         batch = self.before[0].shape[0]
         nothing = torch.ones((0, batch), dtype=torch.bool, device=self.before[0].device)
@@ -150,26 +154,29 @@ class IntegratorLayer(RecurrentLayer):
             below = below.unflatten(-1, (self.method.stages, self.V.shape[1]))
         return nn.functional.linear(below, self.V, self.b)
 
-    def stage_drives(self, below: Tensor, previous: Tensor | None, times: Sequence[float]) -> list[Any]:
-        """What each step is given: one drive, or one a stage at t_{n−1} + c_i dt; below (time, batch, input)."""
+    def stage_drives(self, below: Tensor, previous: Tensor | None, times: Sequence[float]) -> list[Tensor]:
+        """What stages are given: one drive for all, or one a stage at t_{n−1} + c_i dt, each (time, batch, drive)."""
         dtype = self.V.dtype
         drives = self.drives(below).to(dtype)
         if self.inputs == "hold":
-            return list(drives.unbind())
+            return [drives]
         if self.inputs == "given":
-            return [list(step.unbind(-2)) for step in drives.unbind()]
+            return list(drives.unbind(-2))
         assert previous is not None  # the constructor refuses the rule where there is no input before the first
-        rows = [self.drives(previous).to(dtype), *drives.unbind()]
-        return [[torch.lerp(before, now, c) for c in times] for before, now in itertools.pairwise(rows)]
+        rows = torch.cat((self.drives(previous).to(dtype).unsqueeze(0), drives))
+        return [torch.lerp(rows[:-1], rows[1:], c) for c in times]
 
     def run(self, below: Tensor, state: State, previous: Tensor | None) -> ReportedRun:
-        current, reports = state, []
         with without_autocast(below):
             step = self.prepared()
         given = self.stage_drives(below, previous, step.stage_times)
         with without_autocast(below):
-            for drives in given:
-                report = step(current, drives)
+            if step.system is not None:
+                rows, together = step.rows(state, given)
+                return ReportedRun(rows, state, (), together)
+            current, reports = state, []
+            for drives in zip(*(each.unbind() for each in given), strict=True):
+                report = step(current, drives[0] if self.inputs == "hold" else drives)
                 current = report.state
                 reports.append(report)
         return ReportedRun(stacked_rows([report.state for report in reports], state), state, tuple(reports))

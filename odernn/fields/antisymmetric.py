@@ -13,7 +13,8 @@ from torch.nn.functional import linear
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
 from odernn.fields._once import once
-from odernn.fields.field import Constants, DrawOptions, Field, State
+from odernn.fields._products import driven
+from odernn.fields.field import Constants, DenseForm, DrawOptions, Field, State
 from odernn.fields.oscillator import log_cosh
 
 
@@ -92,13 +93,16 @@ class Antisymmetric(_AntisymmetricField):
 
     def __call__(self, state: State, drive: Tensor) -> State:
         (y,) = state
-        return (torch.tanh(linear(y, self.A) + drive),)
+        return (torch.tanh(driven(y, self.A, drive)),)
 
     def jacobian(self, state: State, drive: Tensor) -> Tensor:
         """diag(σ'(A y + x)) A."""
         (y,) = state
         slope = 1.0 - torch.tanh(linear(y, self.A) + drive) ** 2
         return slope.unsqueeze(-1) * self.A
+
+    def dense_form(self) -> DenseForm:
+        return DenseForm(self.A)
 
     def energy(self, state: State, drive: Tensor) -> Tensor:
         """H = Σ_i log cosh((A y + x)_i), summed over the last axis."""
@@ -142,6 +146,9 @@ class GatedAntisymmetric(_AntisymmetricField):
         gate, force = self._gate_and_force(state, drive)
         slope = gate * ((1.0 - force**2) + (1.0 - gate) * force)
         return slope.unsqueeze(-1) * self.A
+
+    def dense_form(self) -> DenseForm:
+        return DenseForm(self.A, is_gated=True)
 
     def constants(self) -> Constants:
         """Jacobian E A with −¼ ≤ E ≤ 1: norm ≤ ‖A‖ = √(γ² + ‖S‖²), symmetric part ≤ ⅛(5‖A‖ − 3γ).

@@ -12,7 +12,8 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, DrawOptions, Field, State
+from odernn.fields._products import driven
+from odernn.fields.field import Constants, DenseForm, DrawOptions, Field, State
 
 TAU_STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """The τ tried, in units of ‖N‖ and of 2ε, which suit weak and strong damping; see ``CoupledOscillator.constants``."""
@@ -65,7 +66,7 @@ class CoupledOscillator(Field):
 
     def __call__(self, state: State, drive: Tensor) -> State:
         y, z = state
-        force = torch.tanh(linear(y, self.W) + linear(z, self.W_z) + drive) - self.gamma * y - self.epsilon * z
+        force = torch.tanh(linear(y, self.W) + driven(z, self.W_z, drive)) - self.gamma * y - self.epsilon * z
         return z.expand_as(force), force
 
     def jacobian(self, state: State, drive: Tensor) -> Tensor:
@@ -73,6 +74,13 @@ class CoupledOscillator(Field):
         y, z = state
         slope = 1.0 - torch.tanh(linear(y, self.W) + linear(z, self.W_z) + drive) ** 2
         return self._jacobian(slope)
+
+    def dense_form(self) -> DenseForm:
+        """On (y, z): W = [W W_z], U = [0; I], L = [[0, I], [−γ I, −ε I]]."""
+        one = torch.eye(self.hidden_size, dtype=self.W.dtype, device=self.W.device)
+        zero = torch.zeros_like(one)
+        L = torch.cat((torch.cat((zero, one), -1), torch.cat((-self.gamma * one, -self.epsilon * one), -1)))
+        return DenseForm(torch.cat((self.W, self.W_z), -1), U=torch.cat((zero, one)), L=L)
 
     def constants(self) -> Constants:
         """Jacobian J(D) with 0 ≤ D ≤ I, split at the middle, D = ½I + ½F with −I ≤ F ≤ I; N = [W W_z], v = (y, z).

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Literal, Self, TypeAlias, TypedDict
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypedDict
 
 import torch
 from torch import Tensor
@@ -46,6 +46,38 @@ class Constants:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class DenseForm:
+    """f(y; x) = L y + U φ(W y + P x) of a field that couples neurons, its blocks side by side: y (..., m).
+
+    W  (q, m)            q activations read the state
+    U  (m, q), or None   what they do to it; None is the identity
+    L  (m, m), or None   the linear part; None is zero
+    undriven             so many activations, the first ones, see no drive: P x is x after that many zeros
+    is_gated             φ(a; x, x_g) = σ̂(a + x_g) tanh(a + x) with the drive (x, x_g), else tanh
+
+    The Jacobian is L + U diag(φ') W: no matrix a sample is needed to multiply by it.
+    """
+
+    W: Tensor
+    U: Tensor | None = None
+    L: Tensor | None = None
+    undriven: int = 0
+    is_gated: bool = False
+
+    @property
+    def shared_slope(self) -> float:
+        """One number for all φ', about the middle of what they are: tanh has slopes in [0, 1], a gate halves them."""
+        return 0.375 if self.is_gated else 0.75
+
+    def arguments(self, drive: Tensor) -> tuple[Tensor, Tensor | None]:
+        """What is added to W y, (..., q), and what a gate sees besides that sum: φ = σ̂(a + shift) tanh a."""
+        if self.is_gated:
+            x, gate = drive.chunk(2, dim=-1)
+            return x, gate - x
+        return (torch.nn.functional.pad(drive, (self.undriven, 0)) if self.undriven else drive), None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Field(ABC):
     """x' = f(x; drive).   state: its ``blocks``, each (..., hidden);   drive: (..., drive_size).
 
@@ -65,6 +97,13 @@ class Field(ABC):
     couples_neurons: ClassVar[bool] = True
     energy_law: ClassVar[EnergyLaw | None] = None
     is_reversible: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A field that changes the right-hand side of another one does not inherit its dense form."""
+        super().__init_subclass__(**options)
+        changed = {"__call__", "velocity", "force", "jacobian"} & set(vars(cls))
+        if changed and "dense_form" not in vars(cls):
+            cls.dense_form = Field.dense_form  # type: ignore[method-assign]
 
     @property
     @abstractmethod
@@ -93,6 +132,10 @@ class Field(ABC):
             f"{type(self).__name__} has no energy: no quantity is known that its flow conserves or dissipates. "
             "Ask only fields whose energy_law is not None."
         )
+
+    def dense_form(self) -> DenseForm | None:
+        """The field as L y + U φ(W y + P x), by which implicit steps are solved for a whole batch, or ``None``."""
+        return None
 
     @abstractmethod
     def constants(self) -> Constants:

@@ -12,7 +12,8 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, DrawOptions, SeparableField, State
+from odernn.fields._products import driven
+from odernn.fields.field import Constants, DenseForm, DrawOptions, SeparableField, State
 from odernn.fields.oscillator import log_cosh
 
 
@@ -66,7 +67,7 @@ class SeparableHamiltonian(SeparableField):
 
     def force(self, y: Tensor, drive: Tensor) -> Tensor:
         """dz/dt = −Kᵀ tanh(K y + x)."""
-        return -linear(torch.tanh(linear(y, self.K) + drive), self.K.mT)
+        return -linear(torch.tanh(driven(y, self.K, drive)), self.K.mT)
 
     def jacobian(self, state: State, drive: Tensor) -> Tensor:
         """[[0, Lᵀ D₁ L], [−Kᵀ D₂ K, 0]] with D₁ = diag(σ'(L z)) and D₂ = diag(σ'(K y + x))."""
@@ -78,6 +79,18 @@ class SeparableHamiltonian(SeparableField):
         )
         zero = torch.zeros_like(upper)
         return torch.cat((torch.cat((zero, upper), -1), torch.cat((lower, zero), -1)), -2)
+
+    def dense_form(self) -> DenseForm:
+        """On (y, z): W = [[0, L], [K, 0]], U = [[Lᵀ, 0], [0, −Kᵀ]]; the first activations, of L z, see no drive."""
+        K, L = self.K, self.L
+        W = torch.cat(
+            (
+                torch.cat((L.new_zeros(len(L), K.shape[1]), L), -1),
+                torch.cat((K, K.new_zeros(len(K), L.shape[1])), -1),
+            )
+        )
+        U = torch.block_diag(L.mT, -K.mT)
+        return DenseForm(W, U=U, undriven=len(L))
 
     def energy(self, state: State, drive: Tensor) -> Tensor:
         """H = Σ_i log cosh((L z)_i) + Σ_i log cosh((K y + x)_i), summed over the last axes."""

@@ -12,7 +12,8 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, DrawOptions, Field, State
+from odernn.fields._products import driven
+from odernn.fields.field import Constants, DenseForm, DrawOptions, Field, State
 from odernn.fields.oscillator import log_cosh
 
 
@@ -56,13 +57,16 @@ class Monotone(Field):
 
     def __call__(self, state: State, drive: Tensor) -> State:
         (y,) = state
-        return (-linear(torch.tanh(linear(y, self.K) + drive), self.K.mT),)
+        return (-linear(torch.tanh(driven(y, self.K, drive)), self.K.mT),)
 
     def jacobian(self, state: State, drive: Tensor) -> Tensor:
         """−Kᵀ diag(σ'(K y + x)) K, symmetric and negative semi-definite."""
         (y,) = state
         slope = 1.0 - torch.tanh(linear(y, self.K) + drive) ** 2
         return -self.K.mT @ (slope.unsqueeze(-1) * self.K)
+
+    def dense_form(self) -> DenseForm:
+        return DenseForm(self.K, U=-self.K.mT)
 
     def energy(self, state: State, drive: Tensor) -> Tensor:
         """V = Σ_i log cosh((K y + x)_i), summed over the last axis."""

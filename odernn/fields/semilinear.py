@@ -12,7 +12,8 @@ from torch.nn.functional import linear
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, DrawOptions, Field, State
+from odernn.fields._products import driven
+from odernn.fields.field import Constants, DenseForm, DrawOptions, Field, State
 
 TAU_STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """The τ tried, in units of ‖W‖; see ``Semilinear.constants``."""
@@ -48,13 +49,16 @@ class Semilinear(Field):
 
     def __call__(self, state: State, drive: Tensor) -> State:
         (y,) = state
-        return (linear(y, self.A) + torch.tanh(linear(y, self.W) + drive),)
+        return (linear(y, self.A) + torch.tanh(driven(y, self.W, drive)),)
 
     def jacobian(self, state: State, drive: Tensor) -> Tensor:
         """A + diag(σ'(W y + x)) W."""
         (y,) = state
         slope = 1.0 - torch.tanh(linear(y, self.W) + drive) ** 2
         return self.A + slope.unsqueeze(-1) * self.W
+
+    def dense_form(self) -> DenseForm:
+        return DenseForm(self.W, L=self.A)
 
     def constants(self) -> Constants:
         """Jacobian A + D W with 0 ≤ D ≤ I, split at the middle, D = ½I + ½F with −I ≤ F ≤ I, M = A + ½W.

@@ -12,6 +12,8 @@
 
     one_step            ``step``, and ``prepared`` for many of them;   ``explicit``  stage values, slopes, new values
     implicit, newton    stages that depend on each other, and their solution;   ``implicit_function``  its derivatives
+    stage_system        all stages on a field in dense form as one equation; ``transformation``  A by its eigenvalues
+    batch_rows          the steps of a sequence as one operator; ``batch_walk``, ``batch_solver``  how it solves a batch
     linear              linear fields in closed form
     defects             how far a step is from symplectic, reversible or symmetric
     guarantees          what method and field together imply for the weights as they are

@@ -14,6 +14,7 @@ import torch
 
 from odernn.exact.algebraic import nearest_float
 from odernn.fields.field import Field, SeparableField
+from odernn.integrators.transformation import Mode, modes_of
 from odernn.tableaus.families import PolynomialPair, PolynomialTableau
 from odernn.tableaus.methods import resolve
 from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau
@@ -50,6 +51,7 @@ class FloatCoefficients:
     A[β], b[β]   the table of each block
     c            when the stages see the drive: A[0]·1, the abscissae of the positions
     groups       the slopes in an order in which they can be computed, see ``groups_of``
+    modes        Butcher's transformation of A of an implicit method, if all blocks have the same A and it has one
     """
 
     name: str
@@ -57,6 +59,7 @@ class FloatCoefficients:
     b: tuple[FloatRow, ...]
     c: FloatRow
     groups: tuple[SlopeGroup, ...]
+    modes: tuple[Mode, ...] | None
 
 
 def coefficients_for(scheme: Scheme, field: Field) -> FloatCoefficients:
@@ -103,7 +106,10 @@ def _rounded(scheme: Scheme, blocks: int, is_separable: bool) -> FloatCoefficien
     A = tuple(tuple(tuple(map(nearest_float, entries)) for entries in table.A) for table in tables)
     b = tuple(tuple(map(nearest_float, table.b)) for table in tables)
     c = tuple(map(nearest_float, tables[0].c))
-    return FloatCoefficients(method.name, A, b, c, groups_of(A, is_separable))
+    groups = groups_of(A, is_separable)
+    is_implicit = any(group.is_implicit for group in groups)
+    modes = modes_of(tables[0].A) if is_implicit and isinstance(method, ButcherTableau) else None
+    return FloatCoefficients(method.name, A, b, c, groups, modes)
 
 
 def groups_of(A: tuple[FloatMatrix, ...], is_separable: bool) -> tuple[SlopeGroup, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+import torch
 from torch import Tensor
 
 from odernn.fields.field import Field, SeparableField, State
@@ -16,13 +17,22 @@ Slopes: TypeAlias = tuple[dict[int, Tensor], ...]
 
 def advance(start: Tensor, coefficients: FloatRow, slopes: Mapping[int, Tensor], step_size: Tensor | float) -> Tensor:
     """start + h Σ_j coefficient_j slope_j over the slopes given. Those with coefficient 0 are not asked for."""
-    terms = [slopes[j] * a for j, a in enumerate(coefficients) if a != 0 and j in slopes]
+    terms = [(a, slopes[j]) for j, a in enumerate(coefficients) if a != 0 and j in slopes]
     if not terms:
         return start
-    increment = terms[0]
-    for term in terms[1:]:
-        increment = increment + term
-    return start + step_size * increment
+    (a, increment), *rest = terms
+    if len(coefficients) == 1 and a == 1:
+        return start + step_size * increment  # a step of Euler, with the roundings of the cells that write it so
+    if not rest:
+        if isinstance(step_size, Tensor):
+            return torch.addcmul(start, step_size, increment, value=a)
+        return torch.add(start, increment, alpha=step_size * a)
+    increment = increment * a
+    for a, slope in rest:
+        increment = torch.add(increment, slope, alpha=a)
+    if isinstance(step_size, Tensor):
+        return torch.addcmul(start, step_size, increment)
+    return torch.add(start, increment, alpha=step_size)
 
 
 def stage_value(

@@ -35,6 +35,10 @@ class ConvergenceWarning(UserWarning):
 class Newton:
     """How the stage equations k_i = f(Y_i), Y_i = y₀ + h Σ a_ij k_j are solved.
 
+    Fields in dense form (``Field.dense_form``) are tried with one matrix for the whole batch first, see
+    ``batch_solver``: an error is estimated there, and left at the tolerance squared, and what is said here is about the
+    samples that this does not solve.
+
     tolerance       stop when the next correction δk moves the stages by no more than this, relative to their size:
                     |h δk| ≤ tolerance (|y| + |h k| + |h|), maximum norms over what is solved together. (The last |h|
                     stands for slopes that cancel: activations are of size 1 and round at eps.) That correction is still

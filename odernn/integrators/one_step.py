@@ -10,10 +10,12 @@ from torch import Tensor
 
 from odernn.fields.field import Field, State
 from odernn.integrators._coefficients import FloatCoefficients, Scheme, coefficients_for
+from odernn.integrators.batch_rows import BatchRows, batch_rows
 from odernn.integrators.explicit import Slopes, evaluate, new_state
 from odernn.integrators.implicit import GroupTables, solve_group, tables_of
 from odernn.integrators.linear import Propagator, propagator
 from odernn.integrators.newton import Newton
+from odernn.integrators.stage_system import StageSystem, stage_system
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,14 +24,19 @@ class StepReport:
 
     residual    (...), max over stages and components of |h (k_i − f(Y_i))|, one a sample; None where nothing was
                 solved for by iteration: explicit methods, linear fields
-    iterations  of Newton's method, the most that one group of stages took; 0 where there was none
+    taken       how many iterations: a number, or a tensor () that a graph can hold; ``iterations`` is the number
     converged   (...), one a sample
     """
 
     state: State
     residual: Tensor | None
-    iterations: int
+    taken: int | Tensor
     converged: Tensor
+
+    @property
+    def iterations(self) -> int:
+        """Of Newton's method, the most that one group of stages took; 0 where there was none."""
+        return int(self.taken)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +49,7 @@ class Step:
     newton: Newton
     propagator: Propagator | None
     tables: tuple[GroupTables | None, ...]
+    system: StageSystem | None
 
     @property
     def stage_times(self) -> tuple[float, ...]:
@@ -59,7 +67,8 @@ class Step:
         Raises ValueError for a wrong number of blocks or drives; ConvergenceError, see ``Newton``.
         """
         self._check(state, drives)
-        if (self.propagator is None and not any(self.tables)) or any(block.dim() for block in state):
+        is_explicit = self.propagator is None and self.system is None and not any(self.tables)
+        if is_explicit or any(block.dim() for block in state):
             return self._stepped(tuple(state), drives)
         # Numbers without axes are one neuron.
         seen = torch.atleast_1d(drives) if isinstance(drives, Tensor) else [torch.atleast_1d(d) for d in drives]
@@ -70,6 +79,8 @@ class Step:
         if self.propagator is not None:
             end = self.propagator(self.field, start, given)
             return StepReport(end, None, 0, _all_true(end))
+        if self.system is not None:
+            return self._solved(self.system, start, [given] if isinstance(given, Tensor) else list(given))
         drives = [given] * len(self.coefficients.c) if isinstance(given, Tensor) else list(given)
         slopes: Slopes = tuple({} for _ in start)
         residual, converged, iterations = None, None, 0
@@ -85,6 +96,35 @@ class Step:
             iterations = max(iterations, own_iterations)
         end = new_state(self.coefficients, start, slopes, self.step_size)
         return StepReport(end, residual, iterations, _all_true(end) if converged is None else converged)
+
+    def _solved(self, system: StageSystem, start: State, given: list[Tensor]) -> StepReport:
+        """The step for all samples together, by the system of its stages."""
+        leading = torch.broadcast_shapes(*(block.shape[:-1] for block in start), *(x.shape[:-1] for x in given))
+        x, shift = (
+            None if each is None else each.expand(*leading, -1).reshape(1, -1, each.shape[-1])
+            for each in system.drives(given)
+        )
+        assert x is not None
+        y = torch.cat([block.expand(*leading, self.field.hidden_size) for block in start], -1)
+        found = batch_rows(self.label, system, (x, shift), y.reshape(-1, y.shape[-1]), self.newton, list(leading))
+        state = found.rows.reshape(y.shape).chunk(len(start), -1)
+        residual, converged = (each.reshape(leading) for each in (found.residual, found.converged))
+        return StepReport(state, residual, found.iterations[0], converged)
+
+    def rows(self, start: State, given: list[Tensor]) -> tuple[State, BatchRows]:
+        """Step after step as one operator, where there is a ``system``: the rows of the blocks, and how it went.
+
+        start  blocks (batch, hidden)      given  one drive for all stages, or one a stage, each (time, batch, drive)
+        """
+        assert self.system is not None
+        y = torch.cat(start, -1)
+        found = batch_rows(self.label, self.system, self.system.drives(given), y, self.newton, [len(y)])
+        return found.rows.chunk(len(start), -1), found
+
+    @property
+    def label(self) -> str:
+        """What complaints call it."""
+        return f'Tableau "{self.coefficients.name}" on the field {type(self.field).__name__}'
 
     def _check(self, state: State, drives: Tensor | Sequence[Tensor]) -> None:
         blocks, s = self.field.blocks, len(self.coefficients.c)
@@ -130,8 +170,11 @@ def _prepared(
     is_implicit = any(group.is_implicit for group in coefficients.groups)
     closed = field.is_linear and is_implicit if in_closed_form is None else in_closed_form
     closed_form = propagator(coefficients, field, step_size) if closed else None
-    tables = tables_of(coefficients, field) if is_implicit and not closed else (None,) * len(coefficients.groups)
-    return Step(coefficients, field, step_size, newton or Newton(), closed_form, tables)
+    is_solved = is_implicit and not closed
+    system = stage_system(coefficients, field, field.dense_form(), step_size) if is_solved else None
+    by_groups = is_solved and system is None
+    tables = tables_of(coefficients, field) if by_groups else (None,) * len(coefficients.groups)
+    return Step(coefficients, field, step_size, newton or Newton(), closed_form, tables, system)
 
 
 def _all_true(state: State) -> Tensor:

@@ -24,7 +24,8 @@ OBJECTS = (
     ("exact",),
     ("tableaus",),
     ("properties", "fields"),
-    ("integrators", "executions"),  # any method on any field; one recurrence, fast
+    ("executions",),  # one recurrence, fast
+    ("integrators",),  # any method on any field
     ("orthogonal",),
     ("cells",),
     ("bounds",),
@@ -280,7 +281,7 @@ PLANTED = [
     ("odernn.tableaus.tableau", "def f():\n    from odernn.properties import order"),
     ("odernn.properties.order", "from odernn import fields"),
     ("odernn.fields.field", "from odernn.properties.order import order"),
-    ("odernn.integrators.newton", "from odernn.executions.autocast import without_autocast"),
+    ("odernn.executions.autocast", "from odernn.integrators.newton import Newton"),
     ("odernn.executions.dense", "import odernn.orthogonal.cayley"),
     ("odernn.properties.block", "if TYPE_CHECKING:\n    from odernn.cells.odernn import MatrixTableau"),
     ("odernn.cells.clockwork", "def f():\n    from odernn.architecture.probe import StepForm"),

@@ -524,7 +524,7 @@ def test_garbage_is_refused_by_name(name, label):
 
 
 def no_graph(name: str, label: str) -> bool:
-    """The case solves equations until they converge, which a graph cannot hold."""
+    """The case solves equations neuron by neuron, or of an ODERNN, until they converge, which a graph cannot hold."""
     return label in getattr(BOOKS[name], "SOLVES", ())
 
 

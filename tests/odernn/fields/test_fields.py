@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from odernn import fields
-from odernn.fields.field import Field, State
+from odernn.fields.field import DenseForm, Field, State
 from tests.tiers import only, spread
 
 EPS = torch.finfo(torch.float64).eps
@@ -214,6 +214,21 @@ def assert_coupling(field: Field) -> None:
     assert reacts == field.couples_neurons
 
 
+def assert_dense_form(field: Field) -> None:
+    """L y + U φ(W y + P x) is f, to rounding; fields that couple neurons and are not linear have one."""
+    form = field.dense_form()
+    assert (form is not None) == (field.couples_neurons and not field.is_linear)
+    if form is not None:
+        state, drive = point(field, 20)
+        y, (x, shift) = torch.cat(state, -1), form.arguments(drive)
+        a = y @ form.W.mT + x
+        p = torch.tanh(a) if shift is None else torch.sigmoid(a + shift) * torch.tanh(a)
+        found = p if form.U is None else p @ form.U.mT
+        found = found if form.L is None else found + y @ form.L.mT
+        expected = torch.cat(field(state, drive), -1)
+        assert float((found - expected).abs().max()) <= 64 * EPS * (1 + float(expected.abs().max()))
+
+
 CHECKS = {
     "jacobian": assert_jacobian,
     "energy law": assert_energy_law,
@@ -221,6 +236,7 @@ CHECKS = {
     "separability": assert_separability,
     "linearity": assert_linearity,
     "coupling": assert_coupling,
+    "dense form": assert_dense_form,
 }
 
 
@@ -230,7 +246,7 @@ CHECKS = {
 def test_the_catalogue_has_nine_fields_and_all_are_tried():
     assert len(fields.names()) == len(HYPERPARAMETERS) == len(RIGHT_HAND_SIDES) == 9
     assert set(fields.names()) == set(HYPERPARAMETERS) == set(RIGHT_HAND_SIDES)
-    assert len(CHECKS) == 6
+    assert len(CHECKS) == 7
 
 
 @ALL
@@ -562,7 +578,19 @@ class _UncoupledNetwork(fields.SkewLinear):
     couples_neurons = False
 
 
+class _ForgottenLinearPart(fields.Semilinear):
+    def dense_form(self) -> DenseForm:
+        return DenseForm(self.W)
+
+
+class _LostForm(fields.Monotone):
+    def __call__(self, state: State, drive: Tensor) -> State:
+        return super().__call__(state, drive)
+
+
 PLANTED = [
+    (_ForgottenLinearPart, "dense form"),
+    (_LostForm, "dense form"),
     (_JacobianOfTheOtherSign, "jacobian"),
     (_TransposedJacobian, "jacobian"),
     (_ForgottenGateSlope, "jacobian"),
@@ -591,6 +619,12 @@ def test_a_planted_lie_is_refuted(planted: type[Field], check: str):
     attributes = {item.name: getattr(field, item.name) for item in dataclasses.fields(field)}
     with pytest.raises(AssertionError):
         CHECKS[check](planted(**attributes))
+
+
+def test_a_field_with_another_right_hand_side_does_not_inherit_the_form():
+    assert _DampedHamiltonian.dense_form is _UndriftedHamiltonian.dense_form is Field.dense_form
+    assert _JacobianOfTheOtherSign.dense_form is Field.dense_form
+    assert _EnergyOfTheNegativeFlow.dense_form is fields.Monotone.dense_form
 
 
 def test_every_check_refutes_a_planted_lie():

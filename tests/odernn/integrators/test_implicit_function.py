@@ -115,7 +115,23 @@ NAMES = {
 }
 
 
-@EVERY
+@pytest.mark.parametrize("label", [label for label in CELLS if label != "odernn"])
+def test_vmap_over_samples_is_a_batch_and_over_weights_a_loop(label: str):
+    cell, parameters = made(label)
+    rows, _ = cell(U)
+    torch.testing.assert_close(vmap(lambda u: cell(u.unsqueeze(1))[0].squeeze(1), 1, 1)(U), rows, rtol=0, atol=1e-14)
+    many = vmap(grad(functools.partial(loss, cell)), (None, 1))(parameters, U.unsqueeze(2))
+    for i in range(2):
+        alone = grad(functools.partial(loss, cell))(parameters, U[:, i : i + 1])
+        for name, one in alone.items():
+            torch.testing.assert_close(many[name][i], one, rtol=0, atol=1e-14)
+    weights = {name: torch.stack((value.detach(), 1.1 * value.detach())) for name, value in parameters.items()}
+    both = vmap(lambda given: functional_call(cell, given, (U,))[0])(weights)
+    torch.testing.assert_close(both[0], rows, rtol=0, atol=1e-14)
+    assert not torch.allclose(both[1], rows)
+
+
+@pytest.mark.parametrize("label", ["odernn"])
 def test_vmap_is_refused_with_what_to_do_instead(label: str):
     cell, parameters = made(label)
     message = rf"{NAMES[label]} cannot be solved inside torch.func.vmap: how many .* call the step or cell once with"
@@ -152,6 +168,17 @@ def test_an_input_that_is_not_finite_is_named_by_an_odernn_too():
 @pytest.mark.parametrize(
     ("strict", "label"), only(itertools.product((False, True), CELLS), (False, "monotone"), (True, "odernn"))
 )
+def test_an_integrator_is_exported_and_an_odernn_is_not(label: str, strict: bool):
+    cell, _ = made(label)
+    if label == "odernn":
+        with pytest.raises(Exception, match=r"data-dependent|torch\.compiler\.disable"):
+            torch.export.export(cell, (U,), strict=strict)
+    else:
+        exported = torch.export.export(cell, (U,), strict=strict).module()
+        torch.testing.assert_close(exported(U)[0], cell(U)[0], rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(("strict", "label"), only(itertools.product((False, True), ["odernn"]), (True, "odernn")))
 def test_a_failed_export_leaves_nothing_behind(label: str, strict: bool):
     """How often Newton iterates depends on numbers that an export has not; module and method stay as they were."""
     cell, parameters = made(label)

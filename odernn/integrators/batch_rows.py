@@ -1,0 +1,313 @@
+"""All steps of a sequence on a ``StageSystem`` as one operator of torch, with its derivative as another.
+
+    p_n = φ(C y_{n−1} + x_n + K p_n),     y_n = R y_{n−1} + Q p_n,     n = 1..N
+
+Each step is solved for the whole batch with one matrix (``batch_solver``), and sample by sample with Newton's method
+where that stalls. The derivative is that of the implicit function theorem: with D_n = diag φ'(z_n), from the last step
+
+    g ← g + ∂E/∂y_n,     π_n = (I − Kᵀ D_n)⁻¹ (Qᵀ g + ∂E/∂p_n),     μ_n = D_n π_n,     g ← Rᵀ g + Cᵀ μ_n
+    ∂E/∂x_n = μ_n,   ∂E/∂K = Σ μ_n p_nᵀ,   ∂E/∂C = Σ μ_n y_{n−1}ᵀ,   ∂E/∂Q = Σ g_n p_nᵀ,   ∂E/∂R = Σ g_n y_{n−1}ᵀ
+
+π_n is found by the same iteration with Pᵀ in place of P. Where a derivative of the derivative is wanted, the same
+formulas are evaluated in differentiable operations, in which p and y are the outputs of the first operator: it is right
+to all orders. A failure to converge is raised inside the operator, so that a compiled graph raises it, too.
+
+Layout: x (time, batch, q) or (time, batch, s q), y (batch, m), row n−1 is step n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor
+
+from odernn.executions.autocast import in_full_digits
+from odernn.integrators.batch_solver import SharedIteration, activation_slopes
+from odernn.integrators.batch_walk import LONG, SequenceSolver, StageRecurrence, derivative_in_torch, multiplied
+from odernn.integrators.newton import Newton
+from odernn.integrators.stage_system import StageSystem, shared_factor
+
+
+@dataclass(frozen=True, eq=False)
+class BatchRows:
+    """Rows of y (time, batch, m), max |h (k − f(Y))| and convergence (time, batch), iterations of each step (time,)."""
+
+    rows: Tensor
+    residual: Tensor
+    converged: Tensor
+    iterations: Tensor
+
+
+def batch_rows(
+    label: str,
+    system: StageSystem,
+    drives: tuple[Tensor, Tensor | None],
+    y0: Tensor,
+    newton: Newton,
+    samples: list[int],
+) -> BatchRows:
+    """The rows for drives (time, batch, q or s q) from y0 (batch, m).
+
+    label, samples  what messages call it, and the shape of the batch in them
+
+    Raises ConvergenceError, or warns, as ``newton`` says; NotImplementedError in forward mode.
+    """
+    x, shift = drives
+    given = (
+        x,
+        shift,
+        y0,
+        system.start_matrix(x.shape[-1]),
+        system.K,
+        system.Q,
+        system.R,
+        system.P,
+        system.form.shared_slope,
+        system.unit,
+        system.step_size,
+        newton.tolerance,
+        newton.max_iterations,
+        newton.max_halvings,
+        newton.on_failure == "raise",
+        label,
+        samples,
+    )
+    # A graph holds the operator. torch.func sees a Function: it does not differentiate operators at several levels.
+    call = torch.ops.odernn.implicit_rows if torch.compiler.is_compiling() else _Rows.apply
+    rows, _, residual, converged, iterations = call(*given)  # type: ignore[no-untyped-call]
+    return BatchRows(rows, residual, converged, iterations)
+
+
+# --- forwards
+
+
+torch.library.define(
+    "odernn::implicit_rows",
+    "(Tensor x, Tensor? shift, Tensor y0, Tensor C, Tensor K, Tensor Q, Tensor? R, Tensor P, float slope,"
+    " Tensor unit, Tensor step_size, float? tolerance, int max_iterations, int max_halvings, bool raises, str label,"
+    " int[] samples)"
+    " -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+    tags=torch.Tag.pt2_compliant_tag,
+)
+torch.library.define(
+    "odernn::implicit_rows_backward",
+    "(Tensor? grad_rows, Tensor? grad_p, Tensor rows, Tensor p, Tensor x, Tensor? shift, Tensor y0, Tensor C, Tensor K,"
+    " Tensor Q, Tensor? R, Tensor P, float slope) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
+    tags=torch.Tag.pt2_compliant_tag,
+)
+
+
+@torch.library.impl("odernn::implicit_rows", ("CPU", "CUDA"))
+@in_full_digits
+@torch.no_grad()
+def _implicit_rows(
+    x: Tensor,
+    shift: Tensor | None,
+    y0: Tensor,
+    C: Tensor,
+    K: Tensor,
+    Q: Tensor,
+    R: Tensor | None,
+    P: Tensor,
+    slope: float,
+    unit: Tensor,
+    step_size: Tensor,
+    tolerance: float | None,
+    max_iterations: int,
+    max_halvings: int,
+    raises: bool,
+    label: str,
+    samples: list[int],
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Rows of y, p, residuals, convergence, and how many iterations each step took."""
+    newton = Newton(tolerance, max_iterations, max_halvings, "raise" if raises else "warn")
+    walk = SequenceSolver(
+        StageRecurrence(x, shift, C, K, Q, R), P, slope, unit, float(step_size), newton, label, samples
+    )
+    steps, batch = x.shape[:2]
+    rows, p = y0.new_empty(steps, *y0.shape), y0.new_zeros(steps, batch, len(K))
+    residual = y0.new_zeros(steps, batch)
+    converged = torch.ones(steps, batch, dtype=torch.bool, device=x.device)
+    iterations, y = [0] * steps, y0
+    if batch:
+        for n in range(steps):
+            iterations[n], failed = walk.solve_step(n, y, p[n])
+            if failed is not None:
+                converged[n] = ~failed
+            y = torch.add(walk.recurrence.new_state(y, p[n]), 0.0, out=rows[n])
+        walk.verify(y0, rows, p, residual, converged)
+    return rows, p, residual, converged, torch.tensor(iterations, device=x.device)
+
+
+@torch.library.register_fake("odernn::implicit_rows")  # type: ignore[untyped-decorator]
+def _(
+    x: Tensor,
+    shift: Tensor | None,
+    y0: Tensor,
+    C: Tensor,
+    K: Tensor,
+    Q: Tensor,
+    R: Tensor | None,
+    P: Tensor,
+    slope: float,
+    unit: Tensor,
+    step_size: Tensor,
+    tolerance: float | None,
+    max_iterations: int,
+    max_halvings: int,
+    raises: bool,
+    label: str,
+    samples: list[int],
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    steps, batch = x.shape[:2]
+    return (
+        y0.new_empty(steps, *y0.shape),
+        y0.new_empty(steps, batch, K.shape[0]),
+        y0.new_empty(steps, batch),
+        y0.new_empty(steps, batch, dtype=torch.bool),
+        y0.new_empty(steps, dtype=torch.long),
+    )
+
+
+# --- backwards
+
+
+@torch.library.impl("odernn::implicit_rows_backward", ("CPU", "CUDA"))
+@in_full_digits
+@torch.no_grad()
+def _implicit_rows_backward(
+    grad_rows: Tensor | None,
+    grad_p: Tensor | None,
+    rows: Tensor,
+    p: Tensor,
+    x: Tensor,
+    shift: Tensor | None,
+    y0: Tensor,
+    C: Tensor,
+    K: Tensor,
+    Q: Tensor,
+    R: Tensor | None,
+    P: Tensor,
+    slope: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Derivatives by x, shift, y0, C, K, Q and R; of what there is not, an empty tensor."""
+    recurrence, everything = StageRecurrence(x, shift, C, K, Q, R), slice(None)
+    before = torch.cat((y0.unsqueeze(0), rows))[:-1]
+    z = recurrence.arguments(everything, before) + p @ K.mT
+    slopes, by_shift = activation_slopes(z, recurrence.gate(everything))
+    mean = slopes.mean((0, 1)) if slopes.numel() and len(slopes) >= LONG else None
+    shared = SharedIteration(P, slope) if mean is None else SharedIteration(shared_factor(K, mean), mean)
+    mu, pi = z, torch.empty_like(z) if by_shift is not None else None  # z is not needed any more
+    costates, g = torch.empty_like(before), torch.zeros_like(y0)
+    for n in range(len(x) - 1, -1, -1):
+        g = g if grad_rows is None else g + grad_rows[n]
+        costates[n] = g
+        right = recurrence.by_activations(g)
+        right = right if grad_p is None else right + grad_p[n]
+        multiplier = multiplied(shared, K, slopes[n], right, mu[n])
+        if pi is not None:
+            pi[n] = multiplier
+        g = recurrence.by_state(g, mu[n])
+    by_weights = recurrence.weight_gradients(mu, costates, p, before)
+    by_gate = x.new_empty(0) if by_shift is None or pi is None else recurrence.gathered(by_shift * pi)
+    by_x = recurrence.gathered(mu)
+    return by_x, by_gate, g, *by_weights
+
+
+@torch.library.register_fake("odernn::implicit_rows_backward")  # type: ignore[untyped-decorator]
+def _(
+    grad_rows: Tensor | None,
+    grad_p: Tensor | None,
+    rows: Tensor,
+    p: Tensor,
+    x: Tensor,
+    shift: Tensor | None,
+    y0: Tensor,
+    C: Tensor,
+    K: Tensor,
+    Q: Tensor,
+    R: Tensor | None,
+    P: Tensor,
+    slope: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    like = (x, shift, y0, C, K, Q, R)
+    return tuple(y0.new_empty(0 if each is None else each.shape) for each in like)  # type: ignore[return-value]
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    rows, p, residual, converged, iterations = output
+    x, shift, y0, C, K, Q, R, P, slope, *_, label, _ = inputs
+    ctx.slope, ctx.label = slope, label
+    ctx.save_for_backward(rows, p, x, shift, y0, C, K, Q, R, P)
+    ctx.mark_non_differentiable(residual, converged, iterations)
+    ctx.set_materialize_grads(False)
+
+
+def _differentiate(ctx: Any, grad_rows: Tensor | None, grad_p: Tensor | None, *_: Any) -> tuple[Any, ...]:
+    rows, p, x, shift, y0, C, K, Q, R, P = ctx.saved_tensors  # once: checkpoint() computes them again at every look
+    if torch.is_grad_enabled():
+        found = derivative_in_torch(grad_rows, grad_p, rows, p, StageRecurrence(x, shift, C, K, Q, R), y0)
+    else:
+        found = torch.ops.odernn.implicit_rows_backward(
+            grad_rows, grad_p, rows, p, x, shift, y0, C, K, Q, R, P, ctx.slope
+        )
+    by_x, by_shift, by_y0, by_C, by_K, by_Q, by_R = found
+    optional = (by_x, None if shift is None else by_shift, by_y0, by_C, by_K, by_Q, None if R is None else by_R)
+    return (*optional, *[None] * 10)
+
+
+torch.library.register_autograd("odernn::implicit_rows", _differentiate, setup_context=_keep)
+
+
+# --- under torch.func
+
+
+class _Rows(torch.autograd.Function):
+    """The operator as a function that torch.func differentiates, and maps over."""
+
+    forward = staticmethod(torch.ops.odernn.implicit_rows)
+    setup_context = staticmethod(_keep)
+    backward = staticmethod(_differentiate)
+
+    @staticmethod
+    def jvp(ctx: Any, *_: Any) -> NoReturn:
+        raise NotImplementedError(
+            f"{ctx.label}: the stage equations have no forward-mode derivative: only reverse mode is implemented for "
+            "their solution. Use torch.func.grad, vjp or jacrev, or torch.autograd.grad."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *given: Any) -> tuple[Any, Any]:
+        """Samples that are mapped over join the batch; many weights are taken one after the other."""
+        if any(axis is not None for axis in in_dims[3:]):
+            return _one_by_one(_Rows.apply, info, in_dims, given)
+        (x, shift, y0), many = given[:3], info.batch_size
+
+        def joined(value: Tensor | None, axis: int | None, batch_axis: int) -> Tensor | None:
+            if value is None:
+                return None
+            moved = value.expand(many, *value.shape) if axis is None else value.movedim(axis, 0)
+            return moved.movedim(0, batch_axis).flatten(batch_axis, batch_axis + 1)
+
+        folded = joined(x, in_dims[0], 1), joined(shift, in_dims[1], 1), joined(y0, in_dims[2], 0)
+        *parts, iterations = _Rows.apply(*folded, *given[3:])  # type: ignore[no-untyped-call]
+        return (*(part.unflatten(1, (many, -1)) for part in parts), iterations), (1, 1, 1, 1, None)
+
+
+def _one_by_one(function: Any, info: Any, in_dims: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, Any]:
+    results = [
+        function(*(value.select(axis, i) if isinstance(axis, int) else value for value, axis in pairs))
+        for i, pairs in ((i, zip(given, in_dims, strict=True)) for i in range(info.batch_size))
+    ]
+    stacked = tuple(map(torch.stack, zip(*results, strict=True)))
+    return stacked, (0,) * len(stacked)
+
+
+def _map_backward(info: Any, in_dims: tuple[Any, ...], *given: Any) -> tuple[Any, Any]:
+    """One derivative after the other: each has weight gradients of its own."""
+    return _one_by_one(torch.ops.odernn.implicit_rows_backward, info, in_dims, given)
+
+
+torch.library.register_vmap("odernn::implicit_rows_backward", _map_backward)

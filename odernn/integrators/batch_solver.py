@@ -1,0 +1,202 @@
+"""One matrix for a whole batch: simplified Newton iteration on p = φ(z), z = c + K p, with one product an iteration.
+
+With r = φ(z) − p and all slopes taken for d̄, Newton's correction keeps z = c + K p:
+
+    δz = P r,     δp = r + d̄ δz,     P = (I − K d̄)⁻¹ K                     Hairer, Wanner 1996, Section IV.8
+
+The transposed equations of the derivative, π = π₀ + Kᵀ μ with μ = D π, are of the same form: φ(z) becomes D z and P its
+transpose. Errors fall by a factor θ an iteration, which is measured; the iteration stops where what is left,
+θ/(1 − θ) times the last correction, is small enough. Rows are samples, and what the batch does not solve together
+is looked at sample by sample.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+import torch
+from torch import Tensor
+
+from odernn.integrators.newton import Equations
+
+Activation: TypeAlias = Callable[[Tensor, Tensor], object]
+"""φ(z), into the second argument."""
+
+SHARED_ITERATIONS = 20
+"""After so many, or where an iteration gains less than a tenth, a sample gets its own matrix."""
+STALLED = 0.9
+AIMED = 2
+"""The error left is estimated at no more than this many eps times √N of the size of the stages, N unknowns."""
+
+
+def activation(z: Tensor, shift: Tensor | None) -> Tensor:
+    """φ(z) = tanh z, or σ̂(z + shift) tanh z."""
+    return torch.tanh(z) if shift is None else torch.sigmoid(z + shift) * torch.tanh(z)
+
+
+def activation_slopes(z: Tensor, shift: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """The derivatives of φ by z and by the shift."""
+    t = torch.tanh(z)
+    if shift is None:
+        return 1.0 - t * t, None
+    g = torch.sigmoid(z + shift)
+    by_shift = g * (1.0 - g) * t
+    return g * (1.0 - t * t) + by_shift, by_shift
+
+
+@dataclass
+class SharedIteration:
+    """z and p of a batch, changed in place by ``run``.   PT = Pᵀ; slope d̄, a number or (s q,)."""
+
+    PT: Tensor
+    slope: Tensor | float
+
+    def run(self, z: Tensor, p: Tensor, phi: Activation, limit: float, most: int) -> tuple[int, float]:
+        """Iterate until the error is estimated at ``limit`` for the whole batch.
+
+        Returns the number of iterations and the estimate, which is infinite where the iteration has stalled.
+        """
+        r, moved = torch.empty_like(z), torch.empty_like(z)
+        previous = math.inf
+        for iteration in range(1, most + 1):
+            self._correct(z, p, phi, r, moved)
+            largest = largest_entry(r)
+            error = left_after(largest, previous)
+            if error <= limit:
+                return iteration, error
+            if not largest < STALLED * previous:
+                return iteration, math.inf
+            previous = largest
+        return most, math.inf
+
+    def run_each(
+        self, z: Tensor, p: Tensor, phi: Activation, limits: Tensor, accepted: Tensor, most: int
+    ) -> tuple[int, Tensor]:
+        """The same with an estimate for every sample: which are solved, to their ``limits``, (batch,).
+
+        A sample that has stalled is solved where its corrections are not above ``accepted``: there are no more digits.
+        """
+        r, moved = torch.empty_like(z), torch.empty_like(z)
+        previous = torch.full_like(limits, math.inf)
+        solved, stalled = (torch.zeros_like(limits, dtype=torch.bool) for _ in range(2))
+        for iteration in range(1, most + 1):
+            self._correct(z, p, phi, r, moved)
+            largest = r.abs().amax(1)
+            ratio = (largest / previous).clamp(max=0.5)  # θ/(1 − θ) is 1 at one half; the first one has no θ
+            left = largest if iteration == 1 else largest * ratio / (1 - ratio)
+            solved = solved | (left <= limits)
+            falls = largest < STALLED * previous
+            solved = solved | (~falls & (largest <= accepted))
+            stalled = stalled | ~falls  # NaN does not fall
+            if bool((solved | stalled).all()):
+                return iteration, solved
+            previous = largest
+        return most, solved
+
+    def _correct(self, z: Tensor, p: Tensor, phi: Activation, r: Tensor, moved: Tensor) -> None:
+        """z += P r, p += δp, and δp is in ``r``."""
+        phi(z, r)
+        r.sub_(p)
+        torch.mm(r, self.PT, out=moved)
+        z.add_(moved)
+        if isinstance(self.slope, Tensor):
+            r.addcmul_(moved, self.slope)
+        else:
+            r.add_(moved, alpha=self.slope)
+        p.add_(r)
+
+
+def largest_entry(values: Tensor) -> float:
+    """max |values|, NaN if there is one. torch's maximum norm takes ten times as long."""
+    low, high = torch.aminmax(values)
+    return max(-float(low), float(high))
+
+
+def left_after(largest: float, previous: float) -> float:
+    """θ/(1 − θ) of the last correction, not more than the correction itself; the first one has no θ."""
+    ratio = largest / previous if previous > 0 else 0.0
+    return largest * min(1.0, ratio / (1 - ratio)) if 0 < ratio < 1 and math.isfinite(previous) else largest
+
+
+@dataclass(frozen=True, eq=False)
+class ActivationEquations(Equations):
+    """r(p) = p − φ(c + K p), each sample with its own matrix I − diag(φ') K.   p, c: (batch, s q)
+
+    y, unit   (batch, m) and max |h U| with the largest |h|, for the sizes of stages in complaints and tolerances
+    """
+
+    residual_text: ClassVar[str] = "max |h (k − f(Y))|"
+    scale_text: ClassVar[str] = "|y| + |h k| + |h|"
+
+    name: str
+    c: Tensor
+    shift: Tensor | None
+    K: Tensor
+    y: Tensor
+    unit: float
+    step_size: float
+
+    @property
+    def subject(self) -> str:
+        return self.name
+
+    def because(self) -> str:
+        """h times how steep the stages are by themselves."""
+        norm = math.sqrt(float(self.K.abs().sum(0).max()) * float(self.K.abs().sum(1).max()))
+        return f"The stages see each other through a matrix of norm {norm:.3g} at most, h times weights."
+
+    @property
+    def unknowns(self) -> int:
+        return len(self.K)
+
+    def leaves(self) -> dict[str, Tensor]:
+        gate = {} if self.shift is None else {"the drive of the gate": self.shift}
+        return {"h times the weights": self.K, "the state": self.y, "the drive": self.c, **gate}
+
+    def with_leaves(self, leaves: Sequence[Tensor]) -> ActivationEquations:
+        K, y, c, *gate = leaves
+        return dataclasses.replace(self, K=K, y=y, c=c, shift=gate[0] if gate else None)
+
+    def of(self, rows: Tensor) -> ActivationEquations:
+        """Those of some samples."""
+        shift = None if self.shift is None else self.shift[rows]
+        return dataclasses.replace(self, c=self.c[rows], shift=shift, y=self.y[rows])
+
+    def start(self) -> Tensor:
+        return torch.zeros_like(self.c)
+
+    def residual(self, k: Tensor) -> Tensor:
+        return k - activation(torch.addmm(self.c, k, self.K.mT), self.shift)
+
+    def matrix(self, k: Tensor) -> Tensor:
+        """I − diag(φ') K, (batch, s q, s q)."""
+        slope, _ = activation_slopes(torch.addmm(self.c, k, self.K.mT), self.shift)
+        return torch.eye(len(self.K), dtype=k.dtype, device=k.device) - slope.unsqueeze(-1) * self.K
+
+    def correction(self, k: Tensor, residual: Tensor) -> Tensor:
+        solved = torch.linalg.solve_ex(self.matrix(k), -residual.unsqueeze(-1))
+        return torch.where((solved.info == 0)[..., None, None], solved.result, math.nan).squeeze(-1)
+
+    def multiplier(self, k: Tensor, cotangent: Tensor) -> Tensor:
+        solved: Tensor = torch.linalg.solve(self.matrix(k).mT, cotangent)
+        return solved
+
+    def size(self, k: Tensor) -> Tensor:
+        return self.unit * k.abs().amax(-1)
+
+    def norm(self, residual: Tensor) -> Tensor:
+        norm: Tensor = torch.linalg.vector_norm(residual, dim=-1)
+        return norm
+
+    def scale(self, k: Tensor) -> Tensor:
+        return self.y.abs().amax(-1) + self.size(k) + self.step_size
+
+    def spread(self, unit: Tensor) -> Tensor:
+        return unit.unsqueeze(-1)
+
+    def samples(self, residual: Tensor, converged: Tensor) -> tuple[Tensor, Tensor]:
+        return residual, converged

@@ -1,0 +1,262 @@
+"""The steps of a sequence on a ``StageSystem``, one after the other: forwards, and the multipliers backwards.
+
+Both by the shared iteration of ``batch_solver``; what that does not solve, sample by sample. ``batch_rows`` makes
+operators of them.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from odernn.integrators.batch_solver import (
+    AIMED,
+    SHARED_ITERATIONS,
+    ActivationEquations,
+    SharedIteration,
+    activation,
+    activation_slopes,
+)
+from odernn.integrators.newton import (
+    ConvergenceError,
+    ConvergenceWarning,
+    Newton,
+    NewtonOutcome,
+    complain,
+    solve,
+)
+from odernn.integrators.stage_system import shared_factor
+
+LONG = 16
+"""So many steps are worth a factor of their own, from the mean slopes of samples that were solved."""
+SLOW = 12
+"""A step that takes more iterations asks for one."""
+
+
+@dataclass(frozen=True, eq=False)
+class StageRecurrence:
+    """The tensors of the equations, and how a step is put together from them. Axes before the last are a batch."""
+
+    x: Tensor
+    shift: Tensor | None
+    C: Tensor
+    K: Tensor
+    Q: Tensor
+    R: Tensor | None
+
+    @property
+    def repeated(self) -> int:
+        """How many stages see one drive and one C y."""
+        return len(self.K) // self.x.shape[-1]
+
+    def spread(self, argument: Tensor) -> Tensor:
+        """(..., q) or (..., s q) → (..., s q)."""
+        return argument if self.repeated == 1 else argument.repeat(*[1] * (argument.dim() - 1), self.repeated)
+
+    def gathered(self, mu: Tensor) -> Tensor:
+        """The transpose of ``spread``."""
+        return mu if self.repeated == 1 else mu.unflatten(-1, (self.repeated, -1)).sum(-2)
+
+    def gate(self, n: int | slice) -> Tensor | None:
+        return None if self.shift is None else self.spread(self.shift[n])
+
+    def arguments(self, n: int | slice, y: Tensor) -> Tensor:
+        """C y + x_n, (..., s q), of one time or all."""
+        return self.spread(torch.add(self.x[n], y @ self.C.mT))
+
+    def new_state(self, y: Tensor, p: Tensor) -> Tensor:
+        """R y + Q p."""
+        kept = y if self.R is None else y @ self.R.mT
+        moved = p @ self.Q.mT if self.Q.dim() == 2 else (self.Q.squeeze(1) * p.unflatten(-1, (len(self.Q), -1))).sum(-2)
+        return torch.add(kept, moved)
+
+    def by_activations(self, g: Tensor) -> Tensor:
+        """Qᵀ g."""
+        return g @ self.Q if self.Q.dim() == 2 else (self.Q.squeeze(1) * g.unsqueeze(-2)).flatten(-2)
+
+    def by_state(self, g: Tensor, mu: Tensor) -> Tensor:
+        """Rᵀ g + Cᵀ μ."""
+        kept = g if self.R is None else g @ self.R
+        return kept + self.gathered(mu) @ self.C
+
+    def weight_gradients(
+        self, mu: Tensor, g: Tensor, p: Tensor, before: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The derivatives by C, K, Q and R, from μ, p (time, batch, s q), g and y before each step (time, batch, m)."""
+        by_C = self.gathered(mu).flatten(0, 1).mT @ before.flatten(0, 1)
+        by_K = mu.flatten(0, 1).mT @ p.flatten(0, 1)
+        if self.Q.dim() == 2:
+            by_Q = g.flatten(0, 1).mT @ p.flatten(0, 1)
+        else:
+            by_Q = (g.unsqueeze(-2) * p.unflatten(-1, (len(self.Q), -1))).sum((0, 1)).unsqueeze(1)
+        by_R = g.new_empty(0) if self.R is None else g.flatten(0, 1).mT @ before.flatten(0, 1)
+        return by_C, by_K, by_Q, by_R
+
+
+class SequenceSolver:
+    """The steps of one call, one after the other.
+
+    aim, tolerance  the error wanted, and the correction beyond which a sample is not solved, relative to its stages
+    moved           how far an error of 1 in p moves a stage
+    """
+
+    def __init__(
+        self,
+        recurrence: StageRecurrence,
+        P: Tensor,
+        slope: float,
+        unit: Tensor,
+        step_size: float,
+        newton: Newton,
+        label: str,
+        samples: list[int],
+    ) -> None:
+        K = recurrence.K
+        self.recurrence, self.unit, self.step_size, self.newton = recurrence, unit, step_size, newton
+        self.label, self.samples = label, samples
+        digits = AIMED * math.sqrt(len(K)) * torch.finfo(K.dtype).eps
+        self.aim = digits if newton.tolerance is None else max(newton.tolerance**2, digits)
+        self.tolerance = newton.tolerance_for(len(K), K.dtype)
+        row_sums = unit.abs() if unit.dim() == 1 else unit.abs().sum(1)
+        self.moved = max(float(row_sums.max()), torch.finfo(K.dtype).tiny)
+        self.iteration = SharedIteration(P.mT.contiguous(), slope)
+        self.most = min(SHARED_ITERATIONS, newton.max_iterations)
+        self.next_factor = 0
+
+    def solve_step(self, n: int, y: Tensor, p: Tensor) -> tuple[int, Tensor | None]:
+        """Solve step n from y into p, which is zero: the number of iterations, and who failed, None if nobody."""
+        c, gate = self.recurrence.arguments(n, y), self.recurrence.gate(n)
+
+        def phi(z: Tensor, out: Tensor) -> None:
+            torch.tanh(z, out=out)
+            if gate is not None:
+                out.mul_(torch.sigmoid(z + gate))
+
+        sizes = y.abs().amax(1) + self.step_size
+        z = c.clone()
+        limit = self.aim * float(sizes.min()) / self.moved
+        taken, error = self.iteration.run(z, p, phi, limit, self.most)
+        if taken > SLOW and self.next_factor <= n <= len(self.recurrence.x) - LONG:
+            self.next_factor = n + LONG
+            mean = activation_slopes(z, gate)[0].mean(0)
+            self.iteration = SharedIteration(shared_factor(self.recurrence.K, mean).mT.contiguous(), mean)
+        if error <= limit:
+            return taken, None
+        scales = sizes / self.moved
+        most = max(self.most - taken, 3)
+        more, solved = self.iteration.run_each(z, p, phi, self.aim * scales, self.tolerance * scales, most)
+        taken += more
+        if bool(solved.all()):
+            return taken, None
+        return self._one_by_one(n, y, c, gate, p, (~solved).nonzero().squeeze(1), taken)
+
+    def _one_by_one(
+        self, n: int, y: Tensor, c: Tensor, gate: Tensor | None, p: Tensor, rows: Tensor, taken: int
+    ) -> tuple[int, Tensor | None]:
+        """The samples ``rows`` by Newton's method with their own matrices, into p."""
+        name = f"{self.label}, step {n + 1}: the stage equations" if n else f"{self.label}: the stage equations"
+        equations = ActivationEquations(name, c, gate, self.recurrence.K, y, self.moved, self.step_size)
+        outcome = solve(equations.of(rows), self.newton)
+        p[rows] = outcome.k
+        taken += outcome.iterations
+        if bool(outcome.converged.all()):
+            return taken, None
+        failed = torch.zeros(len(y), dtype=torch.bool, device=y.device).index_put_((rows,), ~outcome.converged)
+        residual = equations.size(equations.residual(p))
+        self._complain(equations, NewtonOutcome(p, residual, ~failed, outcome.iterations, outcome.tolerance))
+        return taken, failed
+
+    def _complain(self, equations: ActivationEquations, outcome: NewtonOutcome) -> None:
+        if math.prod(self.samples) == len(outcome.converged):
+            residual, converged = (part.reshape(self.samples) for part in (outcome.residual, outcome.converged))
+            outcome = NewtonOutcome(outcome.k, residual, converged, outcome.iterations, outcome.tolerance)
+        message = complain(equations, outcome, self.newton)
+        if self.newton.on_failure == "raise":
+            raise ConvergenceError(message)
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+
+    def verify(self, y0: Tensor, rows: Tensor, p: Tensor, residual: Tensor, converged: Tensor) -> None:
+        """Residuals of all steps from the equations as they stand, and whether they are what iterations promised.
+
+        The iteration changes z by P r and never looks at K again. Rounding leaves |p − φ(c + K p)| at most (1 + ‖K‖)
+        times the tolerance; a P that does not belong to K does not.
+        """
+        recurrence, everything = self.recurrence, slice(None)
+        before = torch.cat((y0.unsqueeze(0), rows[:-1]))
+        z = recurrence.arguments(everything, before) + p @ recurrence.K.mT
+        gap = activation(z, recurrence.gate(everything)).sub_(p)
+        moved = gap.unflatten(-1, (-1, self.unit.shape[-1]))
+        moved = moved * self.unit if self.unit.dim() == 1 else moved @ self.unit.mT
+        residual.copy_(moved.abs().amax((-1, -2)))
+        norm = 1.0 + float(recurrence.K.abs().sum(1).max())
+        sizes = before.abs().amax(-1) + self.step_size
+        sizes = sizes + self.moved * p.abs().amax(-1)
+        wrong = converged & ~(gap.abs().amax(-1) * self.moved <= norm * self.tolerance * sizes)
+        if bool(wrong.any()):
+            n = int(wrong.any(1).nonzero()[0])
+            converged &= ~wrong
+            name = f"{self.label}, step {n + 1}: the stage equations"
+            c, gate = recurrence.arguments(n, before[n]), recurrence.gate(n)
+            equations = ActivationEquations(name, c, gate, recurrence.K, before[n], self.moved, self.step_size)
+            self._complain(equations, NewtonOutcome(p[n], residual[n], converged[n], self.most, self.tolerance))
+
+
+def multiplied(shared: SharedIteration, K: Tensor, slope: Tensor, right: Tensor, mu: Tensor) -> Tensor:
+    """π = (I − Kᵀ D)⁻¹ right, returned, and D π, into mu. Every sample in units of its largest entry on the right."""
+    if not right.numel():
+        return right
+    mu.zero_()
+    scale = right.abs().amax(1, keepdim=True)
+    scale = torch.where(scale > 0, scale, 1.0)
+    right = right / scale
+    pi = right.clone()
+
+    def times_slope(pi: Tensor, out: Tensor) -> None:
+        torch.mul(slope, pi, out=out)
+
+    limit = AIMED * math.sqrt(len(K)) * torch.finfo(K.dtype).eps
+    _, error = shared.run(pi, mu, times_slope, limit, SHARED_ITERATIONS)
+    if not error <= limit:
+        limits = torch.full_like(scale.squeeze(1), limit)
+        _, solved = shared.run_each(pi, mu, times_slope, limits, limits, SHARED_ITERATIONS)
+        own = (~solved).nonzero().squeeze(1)
+        if len(own):
+            matrix = torch.eye(len(K), dtype=K.dtype, device=K.device) - K.mT * slope[own].unsqueeze(-2)
+            pi[own] = torch.linalg.solve_ex(matrix, right[own].unsqueeze(-1)).result.squeeze(-1)
+            mu[own] = slope[own] * pi[own]
+    mu.mul_(scale)
+    return pi.mul_(scale)
+
+
+def derivative_in_torch(
+    grad_rows: Tensor | None, grad_p: Tensor | None, rows: Tensor, p: Tensor, recurrence: StageRecurrence, y0: Tensor
+) -> tuple[Tensor, ...]:
+    """The derivative in differentiable operations, each sample of each step with its own matrix."""
+    K, everything = recurrence.K, slice(None)
+    before = torch.cat((y0.unsqueeze(0), rows))[:-1]
+    z = recurrence.arguments(everything, before) + p @ K.mT
+    slopes, by_shift = activation_slopes(z, recurrence.gate(everything))
+    one = torch.eye(len(K), dtype=K.dtype, device=K.device)
+    g, costates, multipliers, mus = torch.zeros_like(y0), [], [], []
+    for n in range(len(z) - 1, -1, -1):
+        g = g if grad_rows is None else g + grad_rows[n]
+        costates.append(g)
+        right = recurrence.by_activations(g)
+        right = right if grad_p is None else right + grad_p[n]
+        pi = torch.linalg.solve(one - K.mT * slopes[n].unsqueeze(-2), right.unsqueeze(-1)).squeeze(-1)
+        multipliers.append(pi)
+        mus.append(slopes[n] * pi)
+        g = recurrence.by_state(g, mus[-1])
+    if not mus:
+        empty = [torch.zeros_like(each) for each in (recurrence.C, K, recurrence.Q)]
+        by_R = g.new_empty(0) if recurrence.R is None else torch.zeros_like(recurrence.R)
+        by_gate = g.new_empty(0) if by_shift is None else recurrence.gathered(by_shift)
+        return torch.zeros_like(recurrence.x), by_gate, g, *empty, by_R
+    mu, costate = torch.stack(mus[::-1]), torch.stack(costates[::-1])
+    by_weights = recurrence.weight_gradients(mu, costate, p, before)
+    by_gate = g.new_empty(0) if by_shift is None else recurrence.gathered(by_shift * torch.stack(multipliers[::-1]))
+    return recurrence.gathered(mu), by_gate, g, *by_weights
