@@ -100,7 +100,10 @@ class StageRecurrence:
 class SequenceSolver:
     """The steps of one call, one after the other.
 
-    aim, tolerance  the error wanted, and the correction beyond which a sample is not solved, relative to its stages
+    aim             the error wanted, relative to its stages
+    tolerance       of each sample's own Newton method
+    stalled         the correction below which a sample that contracts no more has no more digits, whatever tolerance
+                    was given
     moved           how far an error of 1 in p moves a stage
     """
 
@@ -121,6 +124,7 @@ class SequenceSolver:
         digits = AIMED * math.sqrt(len(K)) * torch.finfo(K.dtype).eps
         self.aim = digits if newton.tolerance is None else max(newton.tolerance**2, digits)
         self.tolerance = newton.tolerance_for(len(K), K.dtype)
+        self.stalled = Newton().tolerance_for(len(K), K.dtype)
         row_sums = unit.abs() if unit.dim() == 1 else unit.abs().sum(1)
         self.moved = max(float(row_sums.max()), torch.finfo(K.dtype).tiny)
         self.iteration = SharedIteration(P.mT.contiguous(), slope)
@@ -148,7 +152,7 @@ class SequenceSolver:
             return taken, None
         scales = sizes / self.moved
         most = max(self.most - taken, 3)
-        more, solved = self.iteration.run_each(z, p, phi, self.aim * scales, self.tolerance * scales, most)
+        more, solved = self.iteration.run_each(z, p, phi, self.aim * scales, max(self.aim, self.stalled) * scales, most)
         taken += more
         if bool(solved.all()):
             return taken, None

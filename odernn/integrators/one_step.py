@@ -138,6 +138,17 @@ class Step:
                 f'There are {len(drives)} drives but tableau "{self.coefficients.name}" has {s} stages. '
                 "Give one tensor for the whole step, or one a stage, sampled at Step.stage_times."
             )
+        if self.system is not None:
+            given = [drives] if isinstance(drives, Tensor) else drives
+            wanted = [("drive", each, self.field.drive_size) for each in given]
+            wanted += [
+                (f"block {name}", each, self.field.hidden_size) for name, each in zip(blocks, state, strict=True)
+            ]
+            for name, each, size in wanted:
+                if each.dim() and each.shape[-1] != size:
+                    raise ValueError(
+                        f"The {name} has shape {tuple(each.shape)}, but its last axis has to have {size} entries."
+                    )
 
 
 def prepared(tableau: Scheme, field: Field, step_size: Tensor | float, *, newton: Newton | None = None) -> Step:

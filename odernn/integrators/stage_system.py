@@ -151,10 +151,10 @@ def _shared_factor(coefficients: FloatCoefficients, form: DenseForm, h: Tensor, 
         real, imaginary = mode.eigenvalue
         E = _table(tuple(tuple(entry[0] for entry in row) for row in mode.projector), W)
         if imaginary == 0.0:
-            total = total + _kron(real * E, W @ torch.linalg.solve(one - real * X, HU))
+            total = total + _kron(real * E, W @ _solved(one - real * X, HU))
             continue
         F = _table(tuple(tuple(entry[1] for entry in row) for row in mode.projector), W)
-        solved = torch.linalg.solve(torch.complex(one - real * X, -imaginary * X), torch.complex(HU, 0 * HU))
+        solved = _solved(torch.complex(one - real * X, -imaginary * X), torch.complex(HU, 0 * HU))
         re, im = W @ solved.real, W @ solved.imag
         # 2 Re of λ E ⊗ W (I − λ X)⁻¹ H U
         total = total + 2 * (_kron(real * E - imaginary * F, re) - _kron(real * F + imaginary * E, im))
@@ -164,5 +164,10 @@ def _shared_factor(coefficients: FloatCoefficients, form: DenseForm, h: Tensor, 
 def shared_factor(K: Tensor, slope: Tensor | float) -> Tensor:
     """(I − K D̄)⁻¹ K for D̄ = diag(slope), or a number."""
     one = torch.eye(len(K), dtype=K.dtype, device=K.device)
-    solved = torch.linalg.solve_ex(one - K * slope, K)
+    return _solved(one - K * slope, K)
+
+
+def _solved(matrix: Tensor, right: Tensor) -> Tensor:
+    """NaN where the matrix is singular: no sample is solved with it then, and each takes a matrix of its own."""
+    solved = torch.linalg.solve_ex(matrix, right)
     return torch.where(solved.info == 0, solved.result, math.nan)

@@ -15,7 +15,16 @@ from torch import Tensor
 
 from odernn import fields, tableaus
 from odernn.cells.integrator import IntegratorRNN
-from odernn.integrators import ConvergenceError, ConvergenceWarning, Newton, batch_walk, prepared, stage_system
+from odernn.integrators import (
+    ConvergenceError,
+    ConvergenceWarning,
+    Newton,
+    batch_walk,
+    one_step,
+    prepared,
+    stage_system,
+)
+from odernn.integrators import batch_rows as batch_rows_module
 from odernn.integrators.batch_solver import SharedIteration
 from odernn.integrators.stage_system import StageSystem
 from odernn.integrators.transformation import Mode
@@ -37,6 +46,53 @@ def test_rows_and_gradients_are_those_of_every_sample_solved_on_its_own(case: tu
     with group_by_group():
         expected = everything(cell, U)
     assert relative(everything(cell, U), expected) < AGREE
+
+
+@pytest.mark.parametrize(("field", "h"), [("antisymmetric", 0.1), ("gated_antisymmetric", 3.0), ("monotone", 3.0)])
+def test_a_long_sequence_whose_shared_matrix_is_made_again_has_the_same_rows_and_gradients(
+    field: str, h: float, monkeypatch: pytest.MonkeyPatch
+):
+    made: list[str] = []
+    for module in (batch_rows_module, batch_walk):
+        original = module.shared_factor
+
+        def counted(*given, original=original, name=module.__name__):
+            made.append(name)
+            return original(*given)
+
+        monkeypatch.setattr(module, "shared_factor", counted)
+    u = 3 * normal(40, 5, 3, seed=4)
+    cell = network(field, "gauss 2", h)
+    found = everything(cell, u)
+    with group_by_group():
+        expected = everything(network(field, "gauss 2", h), u)
+    assert relative(found, expected) < 1e-11
+    assert batch_rows_module.__name__ in made and (h == 0.1 or batch_walk.__name__ in made)
+
+
+def test_where_the_shared_matrix_does_not_exist_every_sample_has_its_own():
+    """Of x' = x/4 + tanh x by the implicit Euler method with h = 1: 1 − 1/4 − 3/4 = 0. The states are far from 3/4."""
+    field = fields.get("semilinear")(0.25 * torch.eye(3, dtype=F64), torch.eye(3, dtype=F64))
+    state, drive = 4 + normal(4, 3, seed=1).abs(), normal(4, 3, seed=2)
+    step = one_step.prepared(tableaus.get("implicit euler"), field, 1.0)
+    assert step.system is not None and not bool(step.system.P.isfinite().all())
+    with group_by_group():
+        own = one_step.prepared(tableaus.get("implicit euler"), field, 1.0)
+    both = []
+    for each in (step, own):
+        start = state.clone().requires_grad_()
+        (end,) = each((start,), drive).state
+        both.append([end.detach(), *torch.autograd.grad((end**3).sum(), start)])
+    assert relative(*both) < 1e-12
+
+
+def test_widths_that_do_not_fit_are_refused():
+    field = fields.get("antisymmetric").random(3, gamma=0.1, dtype=F64)
+    step = one_step.prepared(tableaus.get("gauss 2"), field, 0.1)
+    with pytest.raises(ValueError, match=r"drive has shape \(4, 6\).*3 entries"):
+        step((normal(4, 3, seed=1),), normal(4, 6, seed=2))
+    with pytest.raises(ValueError, match=r"block \w+ has shape \(4, 1\).*3 entries"):
+        step((normal(4, 1, seed=1),), normal(4, 3, seed=2))
 
 
 @pytest.mark.parametrize("inputs", ["linear", "given"])
