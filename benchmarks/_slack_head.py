@@ -90,10 +90,10 @@ def _trained(record: Record) -> str:
     known = [learned(run) for run in record.values() if learned(run) is not None]
     of = "" if len(known) == len(record) else f" of the {len(known)} of which it is known"
     return (
-        f"**What was trained.** {len(record)} networks, {listed(kinds)}; each was measured in float64 with {each} of "
-        f"its weights, from before the first update to the last, at {sum(counts):,} checkpoints in all, and "
-        f"{sum(map(bool, known))}{of} learned: they took away a tenth or more of the error of the best answer without "
-        "input."
+        f"**What was trained.** {len(record)} networks, {listed(kinds)}; each was measured in float64 with {each} "
+        f"sets of weights, from before the first update to the last, at {sum(counts):,} checkpoints in all, and "
+        f"{sum(map(bool, known))}{of} learned: they took away more than a tenth of the error of the best answer "
+        "without input."
     )
 
 
@@ -306,7 +306,7 @@ def _failing_margins(record: Record) -> str:
             by = f" ({statement})" if statement else ""
             count = f"{len(failing)} of {len(every)} checkpoints"
             parts.append(f"{words}{by} is not positive at {count}, down to {plain(min(failing))}")
-    return f" Premises that training leaves: {'; '.join(parts)}." if parts else ""
+    return f" Premises that fail along training: {'; '.join(parts)}." if parts else ""
 
 
 def _nothing(found: Sequence[Summary]) -> str:

@@ -243,8 +243,9 @@ HOW = (
     "asked. A bound is vacuous above the largest float32, of the inverse above that of its dtype.",
     'E is (1/N) Σ ½‖yₙ‖², as in the papers, or where it says "task" the task\'s loss of one sequence. By "own eq." '
     "are bounds of cells that no paper here bounds, from their own equation: the impulse response of coRNN summed, the "
-    "form that a step of LinOSS keeps, norms of scoRNN and expRNN step by step; `benchmarks/_slack_equations.py` has "
-    "the formulas. Bounds at every n are mostly nearest in the first steps, ‖dXₙ/dX₀‖ at n = 1; those for all n ≤ N "
+    "form that a step of LinOSS keeps, norms of scoRNN and expRNN step by step; the formulas are in "
+    "`verification/measure/own_equations.py`, that of ‖Mⁿ‖ in `benchmarks/_slack_equations.py`. "
+    "Bounds at every n are mostly nearest in the first steps, ‖dXₙ/dX₀‖ at n = 1; those for all n ≤ N "
     "and at N say what is left at the end. Exceeded means in floats; certified refutations are in the "
     "[ledger](ledger/README.md), and how near to practice they are in [nearness](nearness.md). Nothing was searched: a "
     "bound that holds here does so for these weights and sequences. Where a first input is 0, units with modReLU are "

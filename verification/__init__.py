@@ -1,7 +1,7 @@
 """The trial: every published claim about these networks, put to the test with evidence that anyone can replay.
 
-``verification.trial`` puts anybody's model on trial (docs/models.md). It is fetched when it is asked for: importing this
-package loads nothing.
+``verification.trial`` puts anybody's model on trial (docs/models.md). It is fetched when it is asked for: importing
+this package loads nothing.
 """
 
 

@@ -128,6 +128,7 @@ def median(found: Sequence[SampleExponents]) -> NDArray[np.float64]:
         middle = np.sort(values, axis=0)
         low, high = middle[(len(values) - 1) // 2], middle[len(values) // 2]
         found_middle: NDArray[np.float64] = np.where(low == high, low, (low + high) / 2)
+    found_middle[np.isnan(values).any(axis=0)] = math.nan
     return found_middle
 
 

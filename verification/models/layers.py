@@ -244,11 +244,13 @@ def _of_steps(name: str, module: nn.Module, calls: _StepCalls) -> RunLayer:
     if not bool(finite.all()):
         n = int((~finite).nonzero()[0]) + 1
         reason = f"its state is not finite from step {n} on"
-        return RunLayer(name, kind, [], None, reason=reason, norms=norms, largest=largest, broken_at=n)
+        return RunLayer(name, kind, [], None, reason=reason, norms=norms, largest=largest, broken_at=n, module=module)
     if any(tensor.dim() != 2 or not tensor.numel() for output in blocks for tensor in output):
         shape = " × ".join(map(str, blocks[0][0].shape)) or "one number"
         reason = f"its state is no matrix (batch, units) but {shape}"
-        return RunLayer(name, kind, [], None, reason=reason, norms=norms, largest=largest, module=module)
+        at_zero = not any(bool(block.any()) for block in _start(calls, places))
+        found = RunLayer(name, kind, [], None, reason=reason, norms=norms, largest=largest, module=module)
+        return replace(found, starts_at_zero=at_zero)
     batch = len(blocks[0][0])
     states = [tuple(tensor.detach()[:SAMPLES] for tensor in output) for output in blocks]
 

@@ -152,9 +152,12 @@ def _bound_of(layer: RunLayer) -> str:
     """Of torch's own cells, which no monitor follows: what holds from zero states."""
     if isinstance(layer.module, nn.RNNBase) or not own_equations.is_gated(layer.module) or not layer.starts_at_zero:
         return ""
-    blocks = zip(own_equations.GATED.values(), layer.largest, strict=False)
-    is_own = type(layer.module) in (nn.LSTMCell, nn.GRUCell, nn.RNNCell)
-    return ", ".join(bound.text for bound, _ in blocks) if is_own else ""
+    if type(layer.module) not in (nn.LSTMCell, nn.GRUCell, nn.RNNCell):
+        return ""
+    blocks = 2 if isinstance(layer.module, nn.LSTMCell) else 1
+    if len(layer.largest) != blocks:  # a loop that changes what the cell returns
+        return ""
+    return ", ".join(bound.text for bound in list(own_equations.GATED.values())[:blocks])
 
 
 def _is_largest(each: Measurement) -> bool:
@@ -191,9 +194,7 @@ def _energy(output: Any, targets: Tensor | None, loss: Loss | None, time_axis: i
         return f"½‖output‖² {which}, mean over the samples", rows.square().sum() / (2 * max(len(rows), 1))
     if rows.dim() < 2:
         shape = tuple(rows.shape) or "one number"
-        raise ValueError(
-            f"the model returned {shape}: no row a sample, so that E of targets is not known. Give loss=…."
-        )
+        raise ValueError(f"the model returned {shape}: E of targets needs one row per sample. Give loss=….")
 
     if not targets.is_floating_point():
         return f"cross entropy {which}", nn.functional.cross_entropy(rows.flatten(0, -2), targets.flatten())

@@ -56,7 +56,7 @@ def shape(trial: TrialFigures) -> str:
         return f"inputs {steps} × {samples}" if trial.time_axis == 0 else f"inputs {samples} × {steps}"
     rest = " × ".join(map(str, trial.inputs[2:]))
     named = f"{steps} × {samples}" if trial.time_axis == 0 else f"{samples} × {steps}"
-    return f"inputs {named} × {rest} {'features' if len(trial.inputs) == 3 and trial.inputs[2] != 1 else 'feature'}"
+    return f"inputs {named} × {rest} {'feature' if rest == '1' else 'features'}"
 
 
 def _axes(trial: TrialFigures) -> Iterator[tuple[int, str]]:

@@ -29,6 +29,8 @@ STEEP = 3.0
 LARGEST_LOG = 88.0
 """Of a float32, rounded down."""
 
+REFUTED_IN_GENERAL = frozenset({"icml S(7)"})
+"""Bounds that the monitors compare, and that do not hold of all weights and inputs (icml-C.1 of the ledger)."""
 EARLY = 0.25
 """Of the steps: silence up to there is a beginning."""
 
@@ -80,8 +82,9 @@ def _states(layer: LayerTrial) -> str:
     if layer.bound:
         return f"bounded for all inputs: {layer.bound}; on these {seen}."
     about = [each for each in layer.bounded if each.quantity.startswith("largest_") and each.n is not None]
-    if any(each.holds is False for each in about):
-        return f"it exceeds a bound, so that its premises fail here; {seen}."
+    if over := [each.bound for each in about if each.holds is False]:
+        return f"it exceeds {', '.join(dict.fromkeys(over))}; {seen}."
+    about = [each for each in about if each.bound not in REFUTED_IN_GENERAL]
     tightest: dict[str, Measurement] = {}
     for each in about:
         kept = tightest.get(each.quantity)
@@ -171,7 +174,7 @@ def _memory(layer: LayerTrial) -> str:
     if not lasting:
         return f"forgets its past entirely: the product of its step Jacobians is 0{seen}."
     begun = _silence(layer.samples)
-    grade = _grade(layer.exponents, lasting, len(layer.samples))
+    grade = _grade(layer.exponents, lasting, layer.samples)
     return f"{begun}{grade}{seen}."
 
 
@@ -188,14 +191,14 @@ def _silence(samples: Sequence[SampleExponents]) -> str:
     return f"nothing from before step {until} is left at the end {on}, where its Jacobians are 0; after that it "
 
 
-def _grade(middle: NDArray[np.float64], samples: Sequence[SampleExponents], count: int) -> str:
+def _grade(middle: NDArray[np.float64], samples: Sequence[SampleExponents], every: Sequence[SampleExponents]) -> str:
     """e^{λN} in words, λ the median over the samples; N the steps after the silent ones, the median likewise."""
     largest, steps = float(middle[0]), int(np.median([each.used for each in samples]))
-    ends = [each.largest[0] for each in samples]
-    spread = f" ({min(ends):.2g} … {max(ends):.2g} on {count} samples)" if count > 1 else ""
+    ends = [each.largest[0] for each in every]
+    spread = f" ({min(ends):.2g} … {max(ends):.2g} on {len(every)} samples)" if len(every) > 1 else ""
     rate = f"exponent {largest:.2g} a step{spread}"
     total = largest * steps
-    every = f"by a factor of e in {1 / abs(largest):.3g} steps" if largest and math.isfinite(largest) else ""
+    folding = f"by a factor of e in {1 / abs(largest):.3g} steps" if largest and math.isfinite(largest) else ""
     if total == -math.inf:
         return f"forgets its start at once: {rate}"
     if abs(total) <= KEPT:
@@ -203,12 +206,12 @@ def _grade(middle: NDArray[np.float64], samples: Sequence[SampleExponents], coun
         directions = f"at least {kept} directions keep" if kept > 1 else "at least one direction keeps"
         return f"remembers over {plural(steps, 'step')}: {rate}, {directions} distances within a factor of 2"
     if total < -FORGOTTEN:
-        return f"forgets its start: {rate}, near states meet {every}"
+        return f"forgets its start: {rate}, near states meet {folding}"
     if total < 0:
         return f"fades: {rate}, after {plural(steps, 'step')} {_percent(math.exp(total))} of a difference is left"
     if total < FORGOTTEN:
         return f"parts near states a little: {rate}, by a factor of {math.exp(total):.3g} over {plural(steps, 'step')}"
-    return f"is unstable on these inputs: {rate}, near states part {every}"
+    return f"is unstable on these inputs: {rate}, near states part {folding}"
 
 
 def _percent(share: float) -> str:
@@ -250,7 +253,7 @@ def _compared(ledger: CellLedger) -> Iterator[str]:
     holding = [row for row in rows if row.verdict not in ("inapplicable", "inconclusive") and not exceeds(row)]
     over = sorted({row.statement for row in rows if exceeds(row)})
     failing = {row.statement: row for row in rows if row.verdict == "inapplicable"}
-    parts = [f"{len(holding)} of {plural(len(rows), 'bound')} of it hold on {plural(ledger.samples, 'sample')}"]
+    parts = [f"{len(holding)} of its {plural(len(rows), "bound")} hold on {plural(ledger.samples, 'sample')}"]
     tight = [row.slack for row in holding if row.slack is not None]
     if tight:
         nearest = max(min(tight), 0.0)

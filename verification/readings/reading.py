@@ -50,6 +50,7 @@ GRAVITY = {"formula": "slip", "constant": "constant", "hypothesis": "hypothesis"
 ALL_ROWS = "All rows"
 """How ``meant`` begins where a statement is taken as it stands."""
 FAILS = "fails"
+"""What is said of a note that is refuted."""
 SUBSTANCE = "substance"
 """How grave it is if none holds."""
 REPAIRS = (*GRAVITY, "sharp theorem", "another statement")

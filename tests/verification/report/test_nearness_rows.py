@@ -86,7 +86,7 @@ def test_what_holds_at_the_printed_hyperparameters_is_said_so() -> None:
     assert "no violation at the hyperparameters of Table 6 is certified (17 not-refuted)" in nearness.line(held)
     assert nearness.line([replace(cell, verdict=PROVED) for cell in held]) == ""
     sure = [replace(cell, verdict=PROVED) if rung_of(cell.domain) else cell for cell in held]
-    assert nearness.line(sure).startswith("nowhere: proved in the 17 cells of Table 6")
+    assert nearness.line(sure).startswith("nowhere: proved in the 17 cases of Table 6")
     assert nearness.line(cells("sam-D.2", {"free, L = 2": -1.0})) == nearness.ELSEWHERE
 
 

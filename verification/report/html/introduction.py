@@ -121,8 +121,8 @@ WORDS = (
     ),
     (
         "250 places spread",
-        "over the declaration: beside a search so many parameters were tried, of each one in every part of the range "
-        "that the case declares for it",
+        "over the declaration: beside a search so many sets of parameters were tried, spread so that each parameter "
+        "visits every part of the range that the case declares for it",
     ),
     ("dominated by", "a theorem of this library that says more: a remark, never a verdict"),
     ("fails", "a note, a case that nobody means, in which the statement fails: it counts nowhere"),

@@ -77,7 +77,7 @@ def line(cells: Sequence[Judgement]) -> str:
     if best is None:
         counts = Counter(each.cell.shown for each in places)
         if counts and set(counts) <= {PROVED, INAPPLICABLE} and counts[PROVED]:
-            proved = plural(counts[PROVED], "cell")
+            proved = plural(counts[PROVED], "case")
             return f"nowhere: proved in the {proved} of Table 6's hyperparameters where it applies"
         words = ", ".join(f"{count} {shown}" for shown, count in counts.items())
         has_sizes = any(cell.verdict == REFUTED and cell.slack is not None for cell in cells)

@@ -16,8 +16,9 @@
   /* A word is looked for where words begin: short ones as they stand, long ones without their ending. */
   const begins = (word) => {
     const stem = word.length > 5 ? word.replace(/(ing|ed|es|e|s)$/, "") : word;
-    const end = /^[a-z]{1,3}$/.test(word) ? "(?![\\p{L}\\p{N}])" : "";
-    return new RegExp(`(?<![\\p{L}\\p{N}])${stem.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&")}${end}`, "u");
+    const end = /^[a-z]{1,3}$/.test(word) ? "(?![\\p{L}\\p{Nd}])" : "";
+    const start = /^[\p{L}\p{N}]/u.test(word) ? "(?<![\\p{L}\\p{N}])" : "";
+    return new RegExp(`${start}${stem.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&")}${end}`, "u");
   };
   const lower = (text) => text.trim().toLowerCase();
   let doubts = [];
