@@ -253,7 +253,7 @@ def _compared(ledger: CellLedger) -> Iterator[str]:
     holding = [row for row in rows if row.verdict not in ("inapplicable", "inconclusive") and not exceeds(row)]
     over = sorted({row.statement for row in rows if exceeds(row)})
     failing = {row.statement: row for row in rows if row.verdict == "inapplicable"}
-    parts = [f"{len(holding)} of its {plural(len(rows), "bound")} hold on {plural(ledger.samples, 'sample')}"]
+    parts = [f"{len(holding)} of its {plural(len(rows), 'bound')} hold on {plural(ledger.samples, 'sample')}"]
     tight = [row.slack for row in holding if row.slack is not None]
     if tight:
         nearest = max(min(tight), 0.0)
