@@ -79,7 +79,7 @@ def test_the_record_stands_beside_the_rows_it_is_of() -> None:
         "scoRNN, m = 170, L = 1, permuted = True": (trained(scornn, f"{scornn}, GPU"), 70)
     }
     assert min(len(trained(name)) for name in (f"{digits}, longer", cifar, f"{scornn}, GPU")) == 3
-    assert shown("scornn Sec. 5.2", RUNS)["scoRNN, m = 170, L = 1, steps = 200"] == ([5, 5], 10)
+    assert shown("scornn Sec. 5.2", RUNS)["scoRNN, m = 170, L = 1, steps = 200"] == ([5, 5, 5], 10)
     assert len(shown("icml Table 7", RUNS)) == 4
     assert set(shown("icml Table 8", RUNS)) == {
         f"UnICORNN, m = 128, L = 3, {task}" for task in ("sequential_mnist", "noise_padded_cifar10")
