@@ -66,7 +66,7 @@ class DenseForm:
 
     @property
     def shared_slope(self) -> float:
-        """One number for all φ', about the middle of what they are: tanh has slopes in [0, 1], a gate halves them."""
+        """One number for all φ', as they mostly are: tanh has slopes in [0, 1], large near rest; a gate halves them."""
         return 0.375 if self.is_gated else 0.75
 
     def arguments(self, drive: Tensor) -> tuple[Tensor, Tensor | None]:

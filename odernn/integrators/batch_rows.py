@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
-from odernn.executions.autocast import in_full_digits
+from odernn.executions.autocast import in_full_digits, without_autocast
 from odernn.integrators.batch_solver import SharedIteration, activation_slopes
 from odernn.integrators.batch_walk import LONG, SequenceSolver, StageRecurrence, derivative_in_torch, multiplied
 from odernn.integrators.newton import Newton
@@ -248,7 +248,8 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None
 def _differentiate(ctx: Any, grad_rows: Tensor | None, grad_p: Tensor | None, *_: Any) -> tuple[Any, ...]:
     rows, p, x, shift, y0, C, K, Q, R, P = ctx.saved_tensors  # once: checkpoint() computes them again at every look
     if torch.is_grad_enabled():
-        found = derivative_in_torch(grad_rows, grad_p, rows, p, StageRecurrence(x, shift, C, K, Q, R), y0)
+        with without_autocast(rows):
+            found = derivative_in_torch(grad_rows, grad_p, rows, p, StageRecurrence(x, shift, C, K, Q, R), y0)
     else:
         found = torch.ops.odernn.implicit_rows_backward(
             grad_rows, grad_p, rows, p, x, shift, y0, C, K, Q, R, P, ctx.slope
@@ -281,7 +282,7 @@ class _Rows(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *given: Any) -> tuple[Any, Any]:
         """Samples that are mapped over join the batch; many weights are taken one after the other."""
-        if any(axis is not None for axis in in_dims[3:]):
+        if any(isinstance(axis, int) for axis in in_dims[3:]):  # of a list of sizes it is a list of None
             return _one_by_one(_Rows.apply, info, in_dims, given)
         (x, shift, y0), many = given[:3], info.batch_size
 

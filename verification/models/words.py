@@ -1,7 +1,7 @@
 """The verdict of a trial: what an engineer asks of a recurrent layer, answered in words.
 
 Can it blow up?           bounds on its states that hold for all inputs; else why there is none, and what was seen
-Does it learn over time?  ‖∂E/∂X_1‖ against ‖∂E/∂X_N‖; how many last steps have 99 % of Σ ‖∂E/∂X_n‖²
+Does the gradient arrive? ‖∂E/∂X_1‖ against ‖∂E/∂X_N‖; how many last steps have 99 % of Σ ‖∂E/∂X_n‖²
 Does it remember?         e^{λN}, what is left at N of a difference at the start, λ the largest exponent:
                           at least a half: it remembers; less than 1/1000: it forgets; between them it fades.
                           More than twice: near states part; more than 1000 times: it is unstable

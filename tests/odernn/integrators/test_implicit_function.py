@@ -14,7 +14,7 @@ from torch.func import functional_call, grad, jacrev, jvp, vjp, vmap
 from odernn import fields, tableaus
 from odernn.cells.integrator import IntegratorRNN
 from odernn.cells.odernn import ODERNN
-from odernn.integrators import ConvergenceError, prepared
+from odernn.integrators import ConvergenceError, batch_rows, prepared
 from tests.odernn.integrators.stepping import F64, Pendulum, Relaxation, normal
 from tests.tiers import only
 
@@ -106,6 +106,20 @@ def test_a_step_has_a_gradient_by_its_weights_inside_torch_func(field: str):
 
 
 # --- refusals
+
+
+def test_samples_that_are_mapped_over_are_solved_as_one_batch(monkeypatch: pytest.MonkeyPatch):
+    cell, _ = made("monotone")
+    solved: list[int] = []
+
+    class Counted(batch_rows.SequenceSolver):
+        def __init__(self, *given, **named):
+            solved.append(given[0].x.shape[1])
+            super().__init__(*given, **named)
+
+    monkeypatch.setattr(batch_rows, "SequenceSolver", Counted)
+    vmap(lambda u: cell(u.unsqueeze(1))[0], 1)(U)
+    assert solved == [U.shape[1]]
 
 
 NAMES = {

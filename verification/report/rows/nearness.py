@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from verification.domains import ANY_RUNG, INITIALISED, INPUTS, RANGE, REAL_RANGE, TRAINED, WEIGHTS, Rung, rung_of
+from verification.domains import ANY_RUNG, INPUTS, WEIGHTS, Rung, rung_of
 from verification.readings.reading import reading_of, verdict_of
 from verification.report.numbers import decades, plural, size
 from verification.verdict import INAPPLICABLE, PROVED, REFUTED, Judgement
@@ -24,7 +24,7 @@ from verification.verdict import INAPPLICABLE, PROVED, REFUTED, Judgement
 PAGE = "nearness.md"
 KINDS = frozenset({"wider", "part", "weaker", "test"})
 """Notes that are about the statement itself."""
-RUNGS = ANY_RUNG, RANGE, REAL_RANGE, INITIALISED, TRAINED
+RUNGS = tuple(Rung(weights, inputs) for weights in range(len(WEIGHTS)) for inputs in range(len(INPUTS)))
 """The nearest to practice last."""
 NUMBER = re.compile(r"-?\d+(?:/\d+)?")
 AT_BEST = "at the best weights"
