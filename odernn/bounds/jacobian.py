@@ -71,7 +71,7 @@ class Rate:
     """What is known of the growth rate of one neuron over all inputs: a supremum between ``lower`` and ``upper``.
 
     lower, upper   natural logarithms a step; the same number if ``is_exact``
-    form           the a whose norm gives ``upper``
+    form           the a whose norm grows least; it gives ``upper`` where thm-J (f) is no smaller
     is_exact       thm-J (c) or (e) decides the supremum
     because        the regime and the constant pre-activation or the word that gives ``lower``
     """

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from odernn.bounds import forms, jacobian
+from odernn.bounds import forms, jacobian, switching
 from odernn.bounds.numbers import FLOATS, Numbers
 
 
@@ -134,9 +134,10 @@ def quarter_period_rate(*, kappa_low: Any, kappa_high: Any, numbers: Numbers = F
 
 
 def rate(*, alpha: float, w: float, step_size: float) -> jacobian.Rate:
-    """The growth rate of one neuron over all inputs, from both sides, in float64.   thm-J (b)-(e)
+    """The growth rate of one neuron over all inputs, from both sides, in float64.   thm-J (b)-(f)
 
-    ``lower`` is the best of the two constant inputs and of ``best_word``; ``upper`` is that of the best form.
+    ``lower`` is the best of the two constant inputs and of ``best_word``; ``upper`` that of the best form, or of
+    ``switching`` where it is smaller.
     """
     low, high = alpha + min(w, 0.0), alpha + max(w, 0.0)
     form = float(forms.best_form(kappa_low=low, kappa_high=high, step_size=step_size))
@@ -153,6 +154,7 @@ def rate(*, alpha: float, w: float, step_size: float) -> jacobian.Rate:
         because = max(constants, key=lambda name: constants[name])
         return jacobian.Rate(constants[because], constants[because], form, True, because)
     p, q, fastest = best_word(kappa_low=low, kappa_high=high, step_size=step_size)
+    upper = min(upper, float(switching.rate_bound(kappa_low=low, kappa_high=high, step_size=step_size)))
     lowers = constants | {f"word ({p}, {q})": fastest}
     because = max(lowers, key=lambda name: lowers[name])
     return jacobian.Rate(lowers[because], upper, form, False, because)

@@ -184,13 +184,18 @@ def test_the_pinned_rates_of_saddles_are_exact_suprema(alpha: float, w: float, h
 
 
 @pytest.mark.parametrize(
-    ("alpha", "w", "h", "word", "lower", "upper"),
-    [(9.0, 2.0, 0.1, (6, 4), 0.1000060, 0.1601213), (1.0, 1.0, 0.05, (28, 24), 0.1308583, 0.2042163)],
+    ("alpha", "w", "h", "word", "lower", "upper", "by_a_form"),
+    [
+        (9.0, 2.0, 0.1, (6, 4), 0.1000060, 0.1037293, 0.1601213),
+        (1.0, 1.0, 0.05, (28, 24), 0.1308583, 0.1309738, 0.2042163),
+    ],
 )
 def test_the_pinned_words_of_the_resonant_regime(
-    alpha: float, w: float, h: float, word: tuple[int, int], lower: float, upper: float
+    alpha: float, w: float, h: float, word: tuple[int, int], lower: float, upper: float, by_a_form: float
 ):
     found = words.rate(alpha=alpha, w=w, step_size=h)
+    form = float(jacobian.rate_bound(**ends_of(alpha, w, h), form=found.form))
+    assert form / h == pytest.approx(by_a_form, abs=6e-8)
     assert found.because == f"word {word}" and not found.is_exact
     assert found.lower / h == pytest.approx(lower, abs=6e-8) and found.upper / h == pytest.approx(upper, abs=6e-8)
     p, q = word
@@ -287,13 +292,17 @@ def test_for_small_weights_the_resonant_rate_tends_to_w_over_two_pi_root_alpha_a
         assert found == pytest.approx(law, rel=tolerance)
     neuron = words.rate(alpha=alpha, w=0.02, step_size=1e-4)
     assert neuron.lower / 1e-4 == pytest.approx(0.02 / (4 * math.pi), rel=1e-2)
-    assert neuron.upper / neuron.lower == pytest.approx(math.pi / 2, rel=1e-2)
+    assert neuron.lower <= neuron.upper <= 1.001 * neuron.lower
+    form = float(jacobian.rate_bound(**ends_of(alpha, 0.02, 1e-4), form=neuron.form))
+    assert form / neuron.lower == pytest.approx(math.pi / 2, rel=1e-2)
 
 
 def test_without_restoring_force_drift_and_turn_pump_the_neuron():
     found = words.rate(alpha=0.0, w=4.0, step_size=1e-3)
     assert found.lower / 1e-3 == pytest.approx(0.24363 * 2, rel=1e-3)
-    assert found.upper / 1e-3 == pytest.approx(2 / math.sqrt(8), rel=1e-3)
+    assert found.upper == pytest.approx(found.lower, rel=1e-3)
+    form = float(jacobian.rate_bound(**ends_of(0.0, 4.0, 1e-3), form=found.form))
+    assert form / 1e-3 == pytest.approx(2 / math.sqrt(8), rel=1e-3)
     other = words.duration_rate(kappa_low=1e-12, kappa_high=4.0, low_time=4.105 / 2, high_time=1.81 / 2)
     assert float(other) == pytest.approx(found.lower / 1e-3, rel=1e-3)
 

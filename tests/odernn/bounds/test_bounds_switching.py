@@ -1,0 +1,194 @@
+"""thm-J (f): against an extremal function that is added up field by field, against words, against the best times."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+from scipy.integrate import quad
+from scipy.linalg import expm
+from scipy.optimize import minimize
+
+from odernn.bounds import jacobian, switching, words
+
+CASES = {
+    "resonant": (9.0, 11.0, 0.1),
+    "wide": (1.0, 11.0, 0.1),
+    "large steps": (2.0, 10.0, 0.4),
+    "a fast turn": (3.0, 3.5, 1.0),
+    "nearly a drift": (0.01, 1.0, 0.1),
+    "a drift": (0.0, 1.0, 0.5),
+    "a weak saddle": (-0.05, 1.0, 0.2),
+    "a saddle that decides": (-0.2, 1.0, 0.1),
+    "stiff": (20.0, 40.0, 1 / 3),
+}
+low_shares = st.floats(-0.3, 0.99)
+high_shares = st.floats(0.01, 0.99)
+
+
+def bound_of(low: float, high: float, h: float) -> float:
+    return float(switching.rate_bound(kappa_low=low, kappa_high=high, step_size=h))
+
+
+def B(kappa: float, h: float) -> np.ndarray:
+    return np.array([[1 - h * h * kappa, h], [-h * kappa, 1.0]])
+
+
+def logarithms(low: float, high: float, h: float) -> list[tuple[float, float]]:
+    """p and q of log B(κ)/h = (θ/ sin θ)(B(κ) − cos θ)/h, 2 cos θ = trace B(κ), in the coordinates (y − hz/2, z)."""
+    found = []
+    for kappa in (low, high):
+        with mp.workdps(40):
+            k, s = mpf(kappa), mpf(h)
+            cosine = 1 - s * s * k / 2
+            factor = mpf(1) if cosine == 1 else mp.re(mp.acos(cosine) / mp.sqrt(1 - cosine * cosine))
+            found.append((float(factor * (s - s**3 * k / 4) / s), float(factor * s * k / s)))
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_step_is_a_flow(name: str) -> None:
+    """exp(h [[0, p], [−q, 0]]) = B(κ) in those coordinates, by scipy's exponential."""
+    low, high, h = CASES[name]
+    change = np.array([[1.0, -h / 2], [0.0, 1.0]])
+    for kappa, (p, q) in zip((low, high), logarithms(low, high, h), strict=True):
+        if kappa * h * h < 4:
+            flow = expm(h * np.array([[0.0, p], [-q, 0.0]]))
+            assert flow == pytest.approx(change @ B(kappa, h) @ np.linalg.inv(change), rel=1e-12, abs=1e-12)
+
+
+def turned(phi: float, rate: float, fields: list[tuple[float, float]]) -> float:
+    """The largest d log R/dφ with (log R|X|)' ≤ λ along both fields, on the ray of the angle φ, tan φ = (y − hz/2)/z.
+
+    |X| grows at (p − q) sin φ cos φ along a field, φ at p cos² φ + q sin² φ. A field that turns back forbids nothing.
+    """
+    allowed = []
+    for p, q in fields:
+        radial, turn = (p - q) * math.sin(phi) * math.cos(phi), p * math.cos(phi) ** 2 + q * math.sin(phi) ** 2
+        if turn > 0:
+            allowed.append((rate - radial) / turn)
+    return min(allowed)
+
+
+def switching_angles(rate: float, fields: list[tuple[float, float]]) -> tuple[float, float]:
+    """Where both fields, less λ, have one direction: det((M₋ − λ)X, (M₊ − λ)X) = 0."""
+    (p, q), (r, s) = fields
+    first, second = sorted(np.roots([rate * (s - q), -(p * s - r * q), -rate * (p - r)]).real)
+    return math.atan(first), math.atan(second)
+
+
+def excess(rate: float, low: float, high: float, h: float) -> float:
+    """F(λ): by how much R, which has grown as fast as it may for half a turn, is smaller than it was."""
+    fields = logarithms(low, high, h)
+    first, second = switching_angles(rate, fields)
+    parts = [
+        quad(turned, start, end, args=(rate, fields), epsabs=1e-13, epsrel=1e-13, limit=200)[0]
+        for start, end in ((first, second), (second, math.pi / 2), (math.pi / 2, first + math.pi))
+    ]
+    return -float(sum(parts))
+
+
+def ways(low: float, high: float, h: float) -> list[tuple[float, float]]:
+    """κ₋, κ₊ and 4/h² − κ₊, 4/h² − κ₋: those of which the larger is below 4/h²."""
+    c = 4 / h**2
+    return [ends for ends in ((low, high), (c - high, c - low)) if ends[1] < c]
+
+
+@settings(deadline=None, max_examples=40)
+@given(low_shares, high_shares, st.floats(0.01, 1.5))
+def test_half_a_turn_makes_up_for_it_at_the_bound_and_not_below(low: float, high: float, h: float) -> None:
+    c = 4 / h**2
+    low, high = min(low, high) * c, max(low, high) * c
+    found = bound_of(low, high, h)
+    if not math.isfinite(found) or high - low < 1e-2 * high:
+        return
+    saddle = max(float(jacobian.constant_rate(kappa=kappa, step_size=h)) for kappa in (low, high))
+    assert found >= saddle
+    if found > saddle * (1 + 1e-4):
+        assert min(excess(found / h, ends[0], ends[1], h) for ends in ways(low, high, h)) <= 1e-12
+        assert min(excess(found / h * (1 - 1e-6), ends[0], ends[1], h) for ends in ways(low, high, h)) > 0
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "a saddle that decides"])
+def test_a_step_multiplies_the_extremal_function_by_no_more(name: str) -> None:
+    """V(B X) ≤ e^rate V(X) for both matrices and all directions; and with a tenth less it does not hold."""
+    low, high, h = CASES[name]
+    rate = bound_of(low, high, h)
+    low, high = min(ways(low, high, h), key=lambda ends: abs(excess(rate / h, ends[0], ends[1], h)))
+    for share, holds in ((1.0, True), (0.9, False)):
+        fields = logarithms(low, high, h)
+        first, _ = switching_angles(share * rate / h, fields)
+        phi = np.linspace(first, first + math.pi, 100_001)
+        slopes = np.array([turned(angle, share * rate / h, fields) for angle in (phi[1:] + phi[:-1]) / 2])
+        log_r = np.concatenate([[0], np.cumsum(slopes * np.diff(phi))])
+
+        def log_v(hat: np.ndarray, phi: np.ndarray = phi, log_r: np.ndarray = log_r) -> np.ndarray:
+            angle = (np.arctan2(hat[0], hat[1]) - phi[0]) % math.pi + phi[0]
+            found: np.ndarray = np.interp(angle, phi, log_r) + np.log(np.hypot(*hat))
+            return found
+
+        angle = np.random.default_rng(1).uniform(0, math.pi, 4000)
+        X = np.stack([np.sin(angle), np.cos(angle)])
+        change = np.array([[1.0, -h / 2], [0.0, 1.0]])
+        grown = [log_v(change @ B(kappa, h) @ X) - log_v(change @ X) for kappa in (low, high)]
+        worst = float(np.max(grown)) - share * rate
+        assert (worst < 1e-6 * (1 + rate)) is holds, worst
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_word_grows_faster(name: str) -> None:
+    """All words p, q of up to three half turns, and 4000 random words, by numpy's eigenvalues."""
+    low, high, h = CASES[name]
+    rate, generator = bound_of(low, high, h), np.random.default_rng(0)
+    letters = (B(low, h), B(high, h))
+    drawn = [generator.integers(0, 2, generator.integers(1, 20)) for _ in range(4000)]
+    blocks = [np.repeat([0, 1], (p, q)) for p in range(1, 40) for q in range(1, 40)]
+    fastest = 0.0
+    for word in (*drawn, *blocks):
+        product = np.eye(2)
+        for letter in word:
+            product = letters[letter] @ product
+        half = abs(np.trace(product)) / 2
+        fastest = max(fastest, math.acosh(max(half, 1.0)) / len(word))
+    assert fastest <= rate
+    assert fastest >= 0.75 * rate or name in ("nearly a drift", "large steps"), (fastest, rate)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, 2.0), (1.0, 11.0), (9.0, 11.0), (0.1, 1.0)])
+def test_as_h_falls_it_is_the_rate_of_the_best_times(low: float, high: float) -> None:
+    """The best t₁, t₂ of thm-J (d), by scipy; quarter periods, which are not the best, are exceeded."""
+
+    def slower(times: np.ndarray) -> float:
+        return -float(words.duration_rate(kappa_low=low, kappa_high=high, low_time=times[0], high_time=times[1]))
+
+    start = [math.pi / 2 / math.sqrt(low), math.pi / 2 / math.sqrt(high)]
+    best = minimize(slower, start, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14})
+    found = bound_of(low, high, 1e-5) / 1e-5
+    assert found == pytest.approx(-best.fun, rel=1e-6) and found >= -best.fun
+    quarters = float(words.quarter_period_rate(kappa_low=low, kappa_high=high))
+    assert quarters < found * (1 - 1e-5)
+
+
+def test_pinned_values() -> None:
+    """A drift and a turn: 0.2436 ω₂ of thm-J (d). A saddle decides up to κ₊ = 11.19 W, not 3 W, as h falls."""
+    assert bound_of(0.0, 1.0, 1e-4) / 1e-4 == pytest.approx(0.24363, abs=1e-5)
+    for ratio, decides in ((11.1, True), (11.3, False)):
+        assert (bound_of(-1.0, ratio, 1e-4) <= 2 * math.asinh(1e-4 / 2) * (1 + 1e-8)) is decides
+    assert bound_of(9.0, 11.0, 0.1) / 0.1 == pytest.approx(0.10372928, rel=1e-7)
+
+
+def test_where_it_says_nothing_it_says_infinity() -> None:
+    """κ of both signs beyond both ends; no κ that turns; two that are nearly one."""
+    for low, high, h in ((-1.0, 500.0, 0.1), (-2.0, -1.0, 0.1), (2.0, 2.0 + 1e-6, 0.1), (2.0, 2.0, 0.1)):
+        assert bound_of(low, high, h) == math.inf
+    found = switching.rate_bound(kappa_low=np.array([1.0, -1.0]), kappa_high=np.array([2.0, 500.0]), step_size=0.1)
+    assert found.shape == (2,) and math.isfinite(found[0]) and math.isinf(found[1])
+
+
+def test_a_neuron_has_the_smaller_of_both_bounds() -> None:
+    found = words.rate(alpha=9.0, w=2.0, step_size=0.1)
+    assert found.upper == bound_of(9.0, 11.0, 0.1) and found.lower < found.upper < 1.04 * found.lower
