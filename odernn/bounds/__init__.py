@@ -2,7 +2,8 @@
 
     icml, sam         as printed in the two UnICORNN papers
     sharp             states: exact suprema, the invariant form, a limit uniform in dt
-    jacobian          products of step Jacobians; ``forms`` to measure in, ``words`` for lower bounds
+    jacobian          products of step Jacobians; ``forms`` to measure in, ``words`` for lower bounds, ``switching`` for
+                      the worst moments to switch
     sensitivity       the differential equation, all times
     layers            what each time step contributes, exactly; ``routes`` through the layers
     gradient          every gradient of a stack
