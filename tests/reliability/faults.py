@@ -1,10 +1,10 @@
 """Faults in the files of a store, and what a reader makes of them.
 
-    same         what was read is what was written: the fault lies where nothing is kept
-    caught       StoreError
-    incomplete   fewer results, each as it was written, and the run is said to be unfinished
-    silent       anything else was read: the fault that must not be
-    foreign      an error of another class
+same         what was read is what was written: the fault lies where nothing is kept
+caught       StoreError
+incomplete   fewer results, each as it was written, and the run is said to be unfinished
+silent       anything else was read: the fault that must not be
+foreign      an error of another class
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from verification.commands.results import latest
 from verification.run.store import Store, StoredJob, StoreError, failed
@@ -185,20 +187,9 @@ def _measured(step: int, number: int) -> tuple[object, ...]:
 
 
 def _put(store: Store, rows: Sequence[StoredJob]) -> None:
-    """Every job, some of them twice, and smaller then, so that pages become free."""
-    import numpy as np
-
-    for number, row in enumerate(rows):
-        if number % 4 == 0:
-            store.put(
-                row.key, kind=row.kind, spec={}, data={"error": "x" * 9000}, arrays={"a": np.ones(1000)}, wall_s=1.0
-            )
+    """Every job, some of them after a failure that was larger, so that pages become free."""
+    for row in rows[::4]:
+        failure = {"error": "x" * 9000}
+        store.put(row.key, kind=row.kind, spec={}, data=failure, arrays={"a": np.ones(1000)}, wall_s=1.0)
     for row in rows:
-        from safetensors.numpy import load
-
-        import json
-
-        store.put(
-            row.key, kind=row.kind, spec=json.loads(row.spec), data=json.loads(row.data), arrays=load(row.arrays),
-            wall_s=row.wall_s,
-        )
+        store.put_row(row)

@@ -15,7 +15,7 @@ from typing import Any
 
 from verification.run.checksums import ARRAYS, JOB, RUN, STEP
 from verification.run.store import Store, StoreError
-from verification.run.store_file import DamageError, step_name
+from verification.run.store_file import DamageError, beside, step_name
 
 _LISTS: dict[str, Callable[..., list[tuple[Any, Any]]]] = {
     "SELECT kind, name FROM sums ORDER BY kind {0}, name {0}": lambda kind, name: [(kind, name)],
@@ -116,24 +116,19 @@ def mend(path: Path) -> tuple[Survey, Path] | None:
         found = survey(store)
         if found.is_sound:
             return None
-        for each in (fresh, *_beside(fresh)):
+        for each in (fresh, *beside(fresh)):
             each.unlink(missing_ok=True)
         with Store(fresh, writable=True) as target:
             target.take_over(store, found.whole)
         store.close_file()
         kept = next(place for place in _places(path) if not place.exists())
         os.replace(path, kept)
-        for log, other in zip(_beside(path), _beside(kept), strict=True):
+        for log, other in zip(beside(path), beside(kept), strict=True):
             if log.exists():
                 os.replace(log, other)
         os.replace(fresh, path)
         fresh.with_name(f"{fresh.name}.lock").unlink(missing_ok=True)
     return found, kept
-
-
-def _beside(path: Path) -> tuple[Path, Path]:
-    """SQLite's own files."""
-    return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
 
 
 def _places(path: Path) -> Iterator[Path]:

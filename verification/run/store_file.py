@@ -116,7 +116,7 @@ class StoreFile:
         return database
 
     def _log_size(self) -> int:
-        log = self.path.with_name(f"{self.path.name}-wal")
+        log, _ = beside(self.path)
         return log.stat().st_size if log.exists() else 0
 
     def _check_schema(self, writable: bool) -> int:
@@ -363,6 +363,11 @@ def _tables() -> dict[str, str]:
     statements = (statement.strip() for statement in _SCHEMA.split(";") if statement.strip())
     plain = (statement.replace("CREATE TABLE IF NOT EXISTS", "CREATE TABLE") for statement in statements)
     return {statement.split()[2]: statement for statement in plain}
+
+
+def beside(path: Path) -> tuple[Path, Path]:
+    """SQLite's own files of a database: the log, and the memory that processes share."""
+    return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
 
 
 def _is_readable(database: sqlite3.Connection) -> bool:
