@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import odernn
 from odernn.written.lines import labelled
 from verification import tasks
-from verification.commands.results import rendered, witnesses_beside, write_witnesses
+from verification.commands.results import mended, rendered, witnesses_beside, write_witnesses
 from verification.commands.task import settings_of
 from verification.commands.terminal import DONE, UsageError, fitting, harmless, header, note, out, progress
 from verification.registry import Registry
@@ -69,6 +69,7 @@ def run(options: CheckpointOptions) -> int:
     sample = runs.sample(data, options.sequences)
     registry = Registry(options.claims_dirs)
     commit = provenance.commit()  # before the store is locked, see ``Plan``
+    mended(options.store)
     with Store(options.store, writable=True) as store, progress() as report:
         note(_header(trained, sample))
         ledger = trial.try_network(trained, sample, registry, report)

@@ -61,7 +61,7 @@ def run(*, store: Path, data: Path | None, format: str, width: int | None = None
         Finding("cores", str(cores())),
         *_carefully("executions", _executions),
         *_carefully("name cuda", _cuda_namespace),
-        *_carefully("store", lambda: [_store_folder(store)]),
+        *_carefully("store", lambda: [_store_folder(store), *_store_parts(store)]),
         *_carefully("digits", _digits),
         *_carefully("MNIST", lambda: [_mnist(data)]),
     ]
@@ -132,6 +132,29 @@ def _store_folder(store: Path) -> Finding:
     if not os.access(folder, os.W_OK):
         return Finding("store", "no", MISSING, f'folder "{folder}" is not writable; choose another file with --store')
     return Finding("store", "yes", OK, f"{store} {'exists' if store.exists() else 'can be made'}")
+
+
+def _store_parts(store: Path) -> list[Finding]:
+    """Whether all that the store holds is as it was written; a row for each part that is not."""
+    if not store.exists():
+        return []
+    from verification.commands.results import damage
+    from verification.run.mending import survey
+    from verification.run.store import Store, StoreError
+
+    try:
+        with Store(store, writable=False, as_found=True) as opened:
+            found = survey(opened, thorough=True)
+    except StoreError as error:
+        return [Finding("store file", "no", BROKEN, harmless(str(error)))]
+    if not found.is_checked:
+        remark = "written by an older odernn, without checksums; the next `odernn verify` that writes it adds them"
+        return [Finding("store file", plural(len(found.whole), "part"), MISSING, remark)]
+    if found.is_sound:
+        return [Finding("store file", plural(len(found.whole), "part"), OK, "each as it was written")]
+    again = f"the `odernn verify` that wrote it keeps {plural(len(found.whole), 'part')} and does the rest again"
+    damaged = [Finding("store part", "–", BROKEN, harmless(line)) for line in damage(found)]
+    return [Finding("store file", "damaged", BROKEN, again), *damaged]
 
 
 def _digits() -> list[Finding]:

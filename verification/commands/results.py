@@ -21,6 +21,7 @@ from verification.report.rows.screen import Tried, tried
 from verification.report.table import Table
 from verification.run import provenance
 from verification.run.execute import judgements_of
+from verification.run.mending import Survey, mend
 from verification.run.store import Store
 from verification.verdict import Judgement
 
@@ -34,7 +35,12 @@ class JudgedRun:
 
 
 def latest(store: Store) -> JudgedRun:
-    """The run begun last, as far as it is judged."""
+    """The run begun last, as far as it is judged. A store in which damage would go unnoticed is said to be one."""
+    if not store.is_checked:
+        terminal.note(
+            f'odernn: store "{store.path}" was written by an older odernn: it has no checksums, so damage would go '
+            "unnoticed. The next `odernn verify` that writes it adds them."
+        )
     stored = store.run()
     settings, keys = stored.settings, stored.keys
     source = provenance.of_run(stored.name, settings)
@@ -53,6 +59,23 @@ def latest(store: Store) -> JudgedRun:
         planned=len(keys),
     )
     return JudgedRun(tuple(judgements_of(store, done)), facts)
+
+
+def mended(path: Path) -> None:
+    """A store that is about to be written: if it is damaged, what is whole of it goes into a new one, and what is not
+    is said: the run does that again.
+    """
+    outcome = mend(path)
+    if outcome is None:
+        return
+    found, kept = outcome
+    for line in (*damage(found), f"kept as {kept}; what is whole of it, {len(found.whole)} parts, is in a new store"):
+        terminal.note(terminal.harmless(f"odernn: damaged store: {line}"))
+
+
+def damage(found: Survey) -> tuple[str, ...]:
+    """What is wrong with a store, a sentence each."""
+    return (*([found.structure] if found.structure else []), *found.damaged)
 
 
 def _sources(store: Store, keys: Sequence[str]) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from verification.commands.results import (
     check_colour,
     coloured,
     latest,
+    mended,
     one_of,
     papers_of,
     rendered,
@@ -260,6 +261,7 @@ def run(options: Options) -> int:
     the_plan = plan(settings, registry)
     _prepare_data(options)
     started = time.monotonic()
+    mended(path)
     with Store(path, writable=True) as store:
         if not options.quiet:
             note(_header(settings))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from verification.run.store import Run, Store, StoredJob, StoreError
+from verification.run.store_file import beside
 
 Item = TypeVar("Item")
 
@@ -94,8 +95,20 @@ def merge(sources: Sequence[Path], into: Path) -> Merged:
     """Put the latest runs of the stores together in ``into``, which is made or added to in one transaction.
 
     A job in several stores must be the same byte for byte but for its times (``wall_s``, ``finished``); one that failed
-    gives way to one that did not. MergeError otherwise, and where the stores are not of one run: nothing is written.
+    gives way to one that did not. MergeError otherwise, and where the stores are not of one run; DamageError for a
+    store that is damaged: nothing is written, and no file made.
     """
+    existed = into.exists()
+    try:
+        return _merged(sources, into, existed=existed)
+    except BaseException:
+        if not existed:
+            for each in (into, *beside(into)):
+                each.unlink(missing_ok=True)
+        raise
+
+
+def _merged(sources: Sequence[Path], into: Path, *, existed: bool) -> Merged:
     with ExitStack() as stack:
         paths = [
             path for path in dict.fromkeys(sources) if not (into.exists() and path.exists() and path.samefile(into))
@@ -106,9 +119,12 @@ def merge(sources: Sequence[Path], into: Path) -> Merged:
         runs = [_run_of(store) for store in stores]
         for store, run in zip(stores, runs, strict=True):
             _check_same_run(stores[0].path, runs[0], store.path, run)
-        existed = into.exists()
         if not existed and not stores:
             raise MergeError(f'Store "{into}" does not exist, and there is nothing to merge into it.')
+        if existed and runs and into.stat().st_size:
+            with Store(into, writable=False) as before:  # a store of an older odernn is changed by opening it to write
+                if before.has_run():
+                    _check_same_run(into, _run_of(before), paths[0], runs[0])
         target = stack.enter_context(Store(into, writable=True))
         own = [_run_of(target)] if existed and target.has_run() else []
         if own and runs:

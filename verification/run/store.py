@@ -1,52 +1,27 @@
-"""The store: one SQLite file (WAL), written by the parent process only, from which every table is a pure function.
+"""The store: one SQLite file, written by the parent process only, from which every table is a pure function.
 
 A row of ``jobs`` is a finished job under its key; a row of ``runs`` is a plan (which jobs make up a table, in which
-order). Killing the process at any moment loses at most the jobs in flight.
+order). Killing the process at any moment loses at most the jobs in flight. What is read is what was written, or a
+``DamageError``: ``store_file``.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from types import TracebackType
+from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any, Protocol
 
 import numpy as np
-from filelock import FileLock, Timeout
 from safetensors.numpy import load, save
 
+from verification.run.checksums import ARRAYS, JOB, RUN, STEP, digest
+from verification.run.store_file import MEASURED, DamageError, StoreError, StoreFile, step_name
 from verification.verdict import ERROR
 
-SCHEMA_VERSION = 2
-"""2 added ``measurements``; a file of version 1 is read as it is, and gets the table when it is written."""
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS jobs (
-    key TEXT PRIMARY KEY, kind TEXT NOT NULL, spec TEXT NOT NULL, data TEXT NOT NULL, arrays BLOB NOT NULL,
-    wall_s REAL NOT NULL, finished TEXT NOT NULL DEFAULT (datetime('now'))
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS runs (
-    id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, settings TEXT NOT NULL, keys TEXT NOT NULL,
-    started TEXT NOT NULL DEFAULT (datetime('now')), completed TEXT
-);
-CREATE TABLE IF NOT EXISTS measurements (
-    run TEXT NOT NULL, step INTEGER NOT NULL, layer TEXT NOT NULL, quantity TEXT NOT NULL, bound TEXT NOT NULL,
-    value REAL, n INTEGER, sample INTEGER, neuron INTEGER, log_bound REAL, holds INTEGER, axis TEXT NOT NULL,
-    series BLOB,
-    PRIMARY KEY (run, step, layer, quantity, bound)
-);
-"""
-
-
-_OWN_TABLES = {"jobs", "runs", "measurements"}
-_MEASURED = "run, step, layer, quantity, bound, value, n, sample, neuron, log_bound, holds, axis, series"
-
-
-class StoreError(Exception):
-    """The store cannot be used: one line that says which file, why, and what to do."""
+__all__ = ["DamageError", "Store", "StoreError"]
 
 
 class Results(Protocol):
@@ -108,105 +83,26 @@ def failed(data: Any) -> bool:
     return "error" in data
 
 
-class Store:
-    """Open a store, creating it if ``writable``. Use as a context manager.
+class Store(StoreFile):
+    """Finished jobs, the runs that they are of, and what monitors saw."""
 
-    Writing takes an exclusive lock (``<file>.lock``) that dies with the process; reading needs none.
-    """
-
-    def __init__(self, path: Path, *, writable: bool) -> None:
-        self.path = path
-        self._lock: FileLock | None = None
-        try:
-            problem = _problem(path, writable)
-        except OSError as error:
-            problem = f"cannot be reached: {error.strerror}. Choose another file with --store."
-        if problem:
-            raise StoreError(f'Store "{path}" {problem}')
-        if writable:
-            self._take_lock()
-        try:
-            self._database = self._open(writable)
-        except BaseException:
-            self._release()
-            raise
-
-    def _open(self, writable: bool) -> sqlite3.Connection:
-        database = None
-        try:
-            database = sqlite3.connect(self.path, isolation_level=None)
-            self._check_schema(database, writable)
-            if writable:
-                database.execute("PRAGMA journal_mode = WAL")
-                database.execute("PRAGMA synchronous = NORMAL")
-                database.executescript(_SCHEMA)
-                database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            return database
-        except (sqlite3.Error, StoreError) as error:
-            if database is not None:
-                database.close()
-            if isinstance(error, StoreError):
-                raise
-            raise StoreError(
-                f'Store "{self.path}" cannot be opened: {error}. Check the file and its folder, or choose another '
-                "with --store."
-            ) from None
-
-    def _check_schema(self, database: sqlite3.Connection, writable: bool) -> None:
-        """StoreError for a database of another program, of a newer odernn, or (to read) without tables."""
-        version = database.execute("PRAGMA user_version").fetchone()[0]
-        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if version < 0 or (version == 0 and tables - _OWN_TABLES):
-            raise StoreError(
-                f'Store "{self.path}" is the database of another program. Choose another file with --store.'
-            )
-        if version > SCHEMA_VERSION:
-            raise StoreError(
-                f'Store "{self.path}" has schema {version}, this odernn knows {SCHEMA_VERSION}: it was written by '
-                "a newer odernn. Update odernn, or choose another file with --store."
-            )
-        if version == 0 and not writable:
-            raise StoreError(f'Store "{self.path}" holds no odernn tables. Run `odernn verify --store {self.path}`.')
-
-    def _take_lock(self) -> None:
-        lock = FileLock(f"{self.path}.lock")
-        try:
-            with open(
-                lock.lock_file, "ab"
-            ):  # the lock itself does not tell a folder without permission from a held lock
-                pass
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise StoreError(
-                f'Store "{self.path}" is in use by another run. Wait for it to end, or choose another file with '
-                "--store."
-            ) from None
-        except OSError as error:
-            raise StoreError(
-                f'Store "{self.path}" cannot be written: {error.strerror or error}. Choose another file with --store.'
-            ) from None
-        self._lock = lock
-
-    def _release(self) -> None:
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
-
-    def close(self) -> None:
-        self._database.close()
-        self._release()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    # --- jobs
 
     def has(self, keys: Iterable[str]) -> set[str]:
-        """Those of the keys whose job is finished."""
-        return {key for key in keys if self._first("SELECT 1 FROM jobs WHERE key = ?", key)}
+        """Those of the keys whose job is finished. DamageError if it is, and is not there."""
+        query = "SELECT 1 FROM jobs WHERE key = ?"
+        if not self.is_checked:
+            return {key for key in keys if self.all(query, (key,))}
+        found = set()
+        for key in keys:
+            with self.one_moment():
+                is_there = bool(self.all(query, (key,)))
+                is_promised = bool(self.all("SELECT 1 FROM sums WHERE kind = ? AND name = ?", (JOB, key)))
+            if is_there != is_promised:
+                raise self.damage(f"the {JOB} {key}: {'it has no checksum' if is_there else 'it is gone'}")
+            if is_there:
+                found.add(key)
+        return found
 
     def put(
         self, key: str, *, kind: str, spec: dict[str, Any], data: Any, arrays: dict[str, np.ndarray], wall_s: float
@@ -214,39 +110,40 @@ class Store:
         """Keep a finished job, NaN and infinities as they are (Python's JSON). StoreError if the disk is full or the
         file has become unwritable; earlier jobs stay.
         """
-        row = (
-            key,
-            kind,
-            json.dumps(spec, ensure_ascii=False),
-            json.dumps(data, ensure_ascii=False),
-            save({name: array.copy(order="C") for name, array in arrays.items()}),  # it takes memory, not views
-            wall_s,
-        )
-        self._write(
-            "INSERT OR REPLACE INTO jobs (key, kind, spec, data, arrays, wall_s) VALUES (?, ?, ?, ?, ?, ?)", row
-        )
+        texts = (json.dumps(spec, ensure_ascii=False), json.dumps(data, ensure_ascii=False))
+        packed = save({name: array.copy(order="C") for name, array in arrays.items()})  # it takes memory, not views
+        self.put_row(StoredJob(key, kind, *texts, packed, wall_s, _now()))
+
+    def put_row(self, row: StoredJob) -> None:
+        """``put``, of a job as it lies in another file."""
+        with self.writing():
+            self.write(
+                "INSERT OR REPLACE INTO jobs (key, kind, spec, data, arrays, wall_s, finished) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (row.key, row.kind, row.spec, row.data, row.arrays, row.wall_s, row.finished),
+            )
+            self.seal(JOB, row.key)
+            self.seal(ARRAYS, row.key)
+
+    def _job(self, kind: str, key: str) -> tuple[Any, ...]:
+        rows = self.part(kind, key)
+        if not rows:
+            raise KeyError(key)
+        return rows[0]
 
     def data(self, key: str) -> Any:
         """The JSON data of a finished job. KeyError if there is none."""
-        row = self._first("SELECT data FROM jobs WHERE key = ?", key)
-        if row is None:
-            raise KeyError(key)
-        return json.loads(row[0])
+        return self.decoded(json.loads, self._job(JOB, key)[3], key)
 
     def spec(self, key: str) -> dict[str, Any]:
         """What a finished job was asked to do. KeyError if there is none."""
-        row = self._first("SELECT spec FROM jobs WHERE key = ?", key)
-        if row is None:
-            raise KeyError(key)
-        spec: dict[str, Any] = json.loads(row[0])
+        spec: dict[str, Any] = self.decoded(json.loads, self._job(JOB, key)[2], key)
         return spec
 
     def arrays(self, key: str) -> dict[str, np.ndarray]:
         """The arrays of a finished job. KeyError if there is none."""
-        row = self._first("SELECT arrays FROM jobs WHERE key = ?", key)
-        if row is None:
-            raise KeyError(key)
-        return load(row[0])
+        arrays: dict[str, np.ndarray] = self.decoded(load, self._job(ARRAYS, key)[1], key)
+        return arrays
 
     def extract(self, keys: Iterable[str]) -> Extract:
         """The finished jobs with these keys. KeyError if one is not there."""
@@ -254,124 +151,124 @@ class Store:
 
     def row(self, key: str) -> StoredJob | None:
         """A finished job as it lies in the file, None if there is none."""
-        stored = self._first("SELECT key, kind, spec, data, arrays, wall_s, finished FROM jobs WHERE key = ?", key)
-        return None if stored is None else StoredJob(*stored)
+        with self.one_moment():
+            job, arrays = self.part(JOB, key), self.part(ARRAYS, key)
+        return StoredJob(*job[0], *arrays[0][1:]) if job and arrays else None
 
     def freeze(self) -> None:
         """From here on read the file as it is now, whatever its writer adds."""
-        self._first("BEGIN")
-        self._first("SELECT 1 FROM runs")
+        self.all("BEGIN", ())
+        self._is_at_one_moment = True
+        self.all("SELECT 1 FROM runs", ())
 
     def absorb(self, rows: Iterable[StoredJob], run: Run, *, complete: bool) -> None:
         """Take over jobs as they lie in other files, and the run that they are of: all of it, or nothing."""
-        self._write("BEGIN IMMEDIATE", ())
-        try:
+        with self.writing():
             for row in rows:
-                self._write(
-                    "INSERT OR REPLACE INTO jobs (key, kind, spec, data, arrays, wall_s, finished) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    (row.key, row.kind, row.spec, row.data, row.arrays, row.wall_s, row.finished),
-                )
+                self.put_row(row)
             self.begin_run(run.name, run.settings, list(run.keys))
             if complete:
                 self.complete_run(run.name)
-            self._write("COMMIT", ())
-        except BaseException:
-            self._database.rollback()
-            raise
+
+    # --- runs
 
     def begin_run(self, name: str, settings: dict[str, Any], keys: list[str]) -> None:
         """Record a plan: the judge jobs that make up its table, in order. The same plan again is the same run."""
-        self._write(
-            "INSERT OR REPLACE INTO runs (name, settings, keys) VALUES (?, ?, ?)",
-            (name, json.dumps(settings, ensure_ascii=False), json.dumps(keys)),
-        )
+        texts = (json.dumps(settings, ensure_ascii=False), json.dumps(keys))
+        with self.writing():
+            self.write(
+                "INSERT OR REPLACE INTO runs (name, settings, keys, started) VALUES (?, ?, ?, ?)",
+                (name, *texts, _now()),
+            )
+            self.seal(RUN, name)
+        self.settle()
 
     def complete_run(self, name: str) -> None:
-        self._write("UPDATE runs SET completed = datetime('now') WHERE name = ?", (name,))
+        with self.writing():
+            self.write("UPDATE runs SET completed = ? WHERE name = ?", (_now(), name))
+            self.seal(RUN, name)
+        self.settle()
+
+    def runs(self) -> list[tuple[Any, ...]]:
+        """Rows (id, name, settings, keys, started, completed) as they lie in the file, in order."""
+        self.check_whole()
+        names = self.all("SELECT name FROM runs ORDER BY id", ())
+        return [row for (name,) in names for row in self.part(RUN, name)]
 
     def latest_run(self) -> tuple[dict[str, Any], list[str], bool]:
         """(settings, judge keys, whether it completed) of the run begun last. StoreError if there is none."""
-        query = "SELECT settings, keys, completed FROM runs ORDER BY id DESC LIMIT 1"
-        row = self._first(query)
-        if row is None and self.measurements():
+        _, settings, keys, completed = self._latest()
+        return settings, keys, completed
+
+    def run(self) -> Run:
+        """The run begun last. StoreError if there is none."""
+        name, settings, keys, _ = self._latest()
+        return Run(name, settings, tuple(keys))
+
+    def _latest(self) -> tuple[str, dict[str, Any], list[str], bool]:
+        runs = self.runs()
+        if not runs and self.measurements():
             raise StoreError(
                 f'Store "{self.path}" holds what a monitor saw, and no run of `odernn verify`. `odernn table --task '
                 f"NAME --runs {self.path.parent}` shows it if `odernn train` wrote it; else give another file."
             )
-        if row is None:
+        if not runs:
             raise StoreError(f'Store "{self.path}" holds no run yet. Run `odernn verify --store {self.path}`.')
-        return json.loads(row[0]), json.loads(row[1]), row[2] is not None
+        _, name, settings, keys, _, completed = runs[-1]
+        of_run = f"the run {name}"
+        return (
+            str(name),
+            self.decoded(json.loads, settings, of_run),
+            self.decoded(json.loads, keys, of_run),
+            completed is not None,
+        )
+
+    def has_run(self) -> bool:
+        return bool(self.runs())
+
+    def take_over(self, other: Store, parts: Collection[tuple[str, str]]) -> None:
+        """Keep these parts of another store, but for a job without its arrays, or arrays without their job."""
+        chosen = frozenset(parts)
+        with self.writing():
+            for kind, name in parts:
+                if kind == JOB and (ARRAYS, name) in chosen and (row := other.row(name)):
+                    self.put_row(row)
+                elif kind == RUN:
+                    columns = "id, name, settings, keys, started, completed"
+                    self.write(f"INSERT INTO runs ({columns}) VALUES (?, ?, ?, ?, ?, ?)", other.part(RUN, name)[0])
+                    self.seal(RUN, name)
+                elif kind == STEP:
+                    rows = other.part(STEP, name)
+                    self.put_measurements(rows[0][0], rows[0][1], [row[2:] for row in rows])
+        self.settle()
+
+    # --- what a monitor saw
 
     def put_measurements(self, run: str, step: int, rows: Iterable[tuple[Any, ...]]) -> None:
         """Keep what a monitor saw at one step, all of it or nothing, in place of what was there of that step.
 
         A row is (layer, quantity, bound, value, n, sample, neuron, log_bound, holds, axis, series as bytes).
         """
-        self._write("BEGIN IMMEDIATE", ())
-        try:
-            self._write("DELETE FROM measurements WHERE run = ? AND step = ?", (run, step))
+        with self.writing():
+            self.write("DELETE FROM measurements WHERE run = ? AND step = ?", (run, step))
             for row in rows:
-                self._write(f"INSERT INTO measurements ({_MEASURED}) VALUES ({', '.join('?' * 13)})", (run, step, *row))
-            self._write("COMMIT", ())
-        except BaseException:
-            self._database.rollback()
-            raise
+                self.write(f"INSERT INTO measurements ({MEASURED}) VALUES ({', '.join('?' * 13)})", (run, step, *row))
+            self.seal(STEP, step_name(run, step))
 
     def measurements(self, run: str | None = None) -> list[tuple[Any, ...]]:
         """Rows (run, step, layer, …) as ``put_measurements`` took them, in order of step; of all runs if None."""
-        if self._first("SELECT 1 FROM sqlite_master WHERE name = 'measurements'") is None:
+        if not self.has_measurements():
             return []  # a file of version 1
-        query = f"SELECT {_MEASURED} FROM measurements"
-        values: tuple[Any, ...] = ()
-        if run is not None:
-            query, values = f"{query} WHERE run = ?", (run,)
-        return self._all(f"{query} ORDER BY run, step, layer, quantity, bound", values)
-
-    def has_run(self) -> bool:
-        return self._first("SELECT 1 FROM runs") is not None
-
-    def run(self) -> Run:
-        """The run begun last. StoreError if there is none."""
-        settings, keys, _ = self.latest_run()
-        name = self._first("SELECT name FROM runs ORDER BY id DESC LIMIT 1")
-        assert name is not None  # latest_run found it
-        return Run(str(name[0]), settings, tuple(keys))
-
-    def _first(self, query: str, *values: str) -> tuple[Any, ...] | None:
-        stored = self._all(query, values, limit=1)
-        return stored[0] if stored else None
-
-    def _all(self, query: str, values: tuple[Any, ...], limit: int | None = None) -> list[tuple[Any, ...]]:
-        try:
-            cursor = self._database.execute(query, values)
-            rows: list[tuple[Any, ...]] = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
-        except sqlite3.Error as error:
-            raise StoreError(
-                f'Store "{self.path}" cannot be read: {error}. The file is damaged: move it away and run again.'
-            ) from None
-        return rows
-
-    def _write(self, statement: str, values: tuple[Any, ...]) -> None:
-        try:
-            self._database.execute(statement, values)
-        except sqlite3.Error as error:
-            raise StoreError(
-                f'Store "{self.path}" cannot be written: {error}. What was finished is kept: free some space and run '
-                "the same command again."
-            ) from None
+        with self.one_moment():
+            self.check_whole()
+            rows = self.all(f"SELECT {MEASURED} FROM measurements ORDER BY run, step, layer, quantity, bound", ())
+            sums = self.all("SELECT name, digest FROM sums WHERE kind = ?", (STEP,)) if self.is_checked else None
+        found = {step_name(*key): digest(of_step) for key, of_step in groupby(rows, lambda row: row[:2])}
+        if sums is not None and found != dict(sums):
+            wrong = sorted(str(name) for name, _ in found.items() ^ dict(sums).items())
+            raise self.damage(f"the {STEP} {wrong[0]}")
+        return [row for row in rows if run in (None, row[0])]
 
 
-def _problem(path: Path, writable: bool) -> str:
-    """Why the path cannot be a store, as the rest of a sentence that begins with its name; "" if nothing speaks
-    against it.
-    """
-    if path.is_dir():
-        return f'is a folder. Give a file name, for example "{path / "odernn.sqlite"}".'
-    if path.exists() and not path.is_file():
-        return "is no regular file. Choose another file with --store."
-    if writable and not path.parent.is_dir():
-        return f'cannot be made: the folder "{path.parent}" does not exist. Make it first.'
-    if not writable and not path.exists():
-        return f"does not exist. Run `odernn verify --store {path}` first."
-    return ""
+def _now() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"

@@ -427,7 +427,8 @@ def test_a_store_of_version_1_has_no_measurements_and_gets_the_table_when_it_is_
     path = tmp_path / "old.sqlite"
     Store(path, writable=True).close()
     old = sqlite3.connect(path)
-    old.execute("DROP TABLE measurements")
+    for table in ("measurements", "sums", "whole"):
+        old.execute(f"DROP TABLE {table}")
     old.execute("PRAGMA user_version = 1")
     old.commit()
     old.close()

@@ -258,18 +258,53 @@ def test_merging_again_and_with_the_target_among_the_stores_changes_nothing(by_h
 def test_two_results_of_one_job_that_differ_are_an_error_that_names_it(by_hand, tmp_path, what):
     stores = [by_hand("1", "ab", shard="1/2"), by_hand("2", "abc", shard="2/2")]
     assert merge(stores, tmp_path / "agreeing").repeated == 2
-    database = sqlite3.connect(stores[1])
-    database.execute(
-        f"UPDATE jobs SET {what} = ? WHERE key = 'b'", (b'{"found": 1}' if what == "arrays" else '{"f": 1}',)
-    )
-    database.commit()
-    database.close()
+    with Store(stores[1], writable=True) as store:  # as machines that round differently write it
+        store.put_row(replace(store.row("b"), **{what: b'{"found": 1}' if what == "arrays" else '{"f": 1}'}))
     with pytest.raises(MergeError, match=rf'1" and ".*2" have different results of one job: search b, {what} differ'):
         merge(stores, tmp_path / "all")
-    assert not rows(tmp_path / "all")
+    assert not (tmp_path / "all").exists()
     with pytest.raises(MergeError, match="different results of one job"):
         merge([stores[1]], tmp_path / "agreeing")  # against what is there already
     assert rows(tmp_path / "agreeing")["b"] == rows(stores[0])["b"]
+
+
+@pytest.mark.parametrize("damaged", ["shard", "target"])
+@pytest.mark.parametrize("what", ["data", "arrays", "spec", "kind"])
+def test_a_damaged_store_is_refused_by_name_and_the_target_stays_as_it_was(by_hand, tmp_path, what, damaged, capsys):
+    into, shard = tmp_path / "all", by_hand("2", "bc", shard="2/2")
+    merge([by_hand("1", "aqj", shard="1/2")], into)
+    path, key = (shard, "b") if damaged == "shard" else (into, "a")
+    database = sqlite3.connect(path)
+    database.execute(
+        f"UPDATE jobs SET {what} = CAST('{{\"f\": 1}}' AS {'BLOB' if what == 'arrays' else 'TEXT'}) WHERE key = ?", key
+    )
+    database.commit()
+    database.close()
+    before = into.read_bytes()
+    assert main(["merge", str(shard), "--into", str(into)]) == 2
+    said = capsys.readouterr().err
+    assert f'Store "{path}" is damaged' in said and f" {key}: its checksum is another" in said
+    assert into.read_bytes() == before
+    assert main(["merge", str(by_hand("1", "aqj", shard="1/2")), str(path), "--into", str(tmp_path / "new")]) == 2
+    assert not list(tmp_path.glob("new*[!k]"))
+    capsys.readouterr()
+
+
+def test_a_disk_that_is_full_leaves_the_target_as_it_was(by_hand, tmp_path, monkeypatch):
+    into, shard = tmp_path / "all", by_hand("2", "bc", shard="2/2")
+    merge([by_hand("1", "aqj", shard="1/2")], into)
+    before, put_row = rows(into), Store.put_row
+
+    def full(store, row):
+        if row.key == "c":
+            raise StoreError("the disk is full")
+        put_row(store, row)
+
+    monkeypatch.setattr(Store, "put_row", full)
+    for target, left in ((into, before), (tmp_path / "new", None)):
+        with pytest.raises(StoreError, match="full"):
+            merge([shard], target)
+        assert (rows(target) if target.exists() else None) == left
 
 
 def test_a_failed_job_gives_way_to_one_that_did_not_fail(by_hand, tmp_path):
@@ -310,14 +345,14 @@ def test_a_merge_that_dies_leaves_the_target_as_it_was(by_hand, tmp_path, monkey
     into = tmp_path / "all"
     merge(stores[:1], into)
     before = rows(into)
-    put, count = Store._write, iter(range(10**6))
+    put, count = Store.write, iter(range(10**6))
 
     def faulty(self, statement, values):
         if self.path == into and statement.startswith("INSERT") and next(count) == 2:
             raise StoreError("planted: the disk is full")
         put(self, statement, values)
 
-    monkeypatch.setattr(Store, "_write", faulty)
+    monkeypatch.setattr(Store, "write", faulty)
     with pytest.raises(StoreError, match="planted"):
         merge(stores, into)
     monkeypatch.undo()

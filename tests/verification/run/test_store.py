@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from verification.run import store as store_module
-from verification.run.store import SCHEMA_VERSION, Store, StoreError
+from verification.run import store_file
+from verification.run.store import Store, StoreError
+from verification.run.store_file import SCHEMA_VERSION
 
 EMPTY: dict[str, np.ndarray] = {}
 
@@ -230,7 +231,7 @@ def test_an_empty_file_becomes_a_store_for_a_writer_but_holds_nothing_for_a_read
 
 def test_a_store_whose_making_was_cut_short_is_completed(path):
     database = sqlite3.connect(path)
-    database.execute(store_module._SCHEMA.split(";")[0])  # the first table, and no version number yet
+    database.execute(store_file._SCHEMA.split(";")[0])  # the first table, and no version number yet
     database.close()
     with Store(path, writable=True) as store:
         put(store, "a", 1)
@@ -288,13 +289,15 @@ def test_a_damaged_file_is_a_store_error_not_a_wrong_answer(path):
             assert store.data(f"{number:03}") == {"value": "x" * 1000}
 
 
-def test_a_run_begins_in_one_statement_so_that_a_kill_cannot_lose_the_one_before(path, monkeypatch):
+def test_a_run_begins_in_one_transaction_so_that_a_kill_cannot_lose_the_one_before(path, monkeypatch):
     with Store(path, writable=True) as store:
         store.begin_run("one", {"seed": 1}, ["a"])
-        statements = []
-        monkeypatch.setattr(store, "_write", lambda statement, values: statements.append(statement))
+        write, statements = store.write, []
+        monkeypatch.setattr(store, "write", lambda *args: (statements.append(args[0]), write(*args)))
         store.begin_run("one", {"seed": 1}, ["a"])
-        assert len(statements) == 1
+        begin, end = statements.index("BEGIN IMMEDIATE"), statements.index("COMMIT")
+        changing = [k for k, text in enumerate(statements) if text.split()[0] in ("INSERT", "UPDATE", "DELETE")]
+        assert len(changing) == 4 and begin == 0 and max(changing) < end
 
 
 def test_the_settings_of_a_run_are_plain_json(path):

@@ -1,0 +1,138 @@
+"""A damaged store: what of it is as it was written, and a new file that holds just that.
+
+The parts that a store should have stand in its checksums and in its tables; each list is read from both ends, so that
+one damaged page hides itself and no other. A part counts as whole if its rows have their checksum.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from verification.run.checksums import ARRAYS, JOB, RUN, STEP
+from verification.run.store import Store, StoreError
+from verification.run.store_file import DamageError, beside, step_name
+
+_LISTS: dict[str, Callable[..., list[tuple[Any, Any]]]] = {
+    "SELECT kind, name FROM sums ORDER BY kind {0}, name {0}": lambda kind, name: [(kind, name)],
+    "SELECT key FROM jobs ORDER BY key {0}": lambda key: [(JOB, key), (ARRAYS, key)],
+    "SELECT name FROM runs ORDER BY id {0}": lambda name: [(RUN, name)],
+    "SELECT DISTINCT run, step FROM measurements ORDER BY run {0}, step {0}": lambda *of: [(STEP, step_name(*of))],
+}
+"""Where the names of parts stand, and how they are made of a row."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What was found in the file of a store.
+
+    whole       (kind, name) of the parts that are as they were written
+    damaged     those that are not, each in words
+    structure   what else SQLite, or the checksum of the whole, finds wrong
+    is_checked  whether there are checksums to say so
+    """
+
+    whole: tuple[tuple[str, str], ...]
+    damaged: tuple[str, ...]
+    structure: str
+    is_checked: bool
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.damaged and not self.structure
+
+
+def survey(store: Store, *, thorough: bool = False) -> Survey:
+    """Read every part of the file; ``thorough``: and compare every index with its table."""
+    whole, damaged = [], []
+    with store.one_moment():
+        structure = _structure(store, thorough)
+        for kind, name in _names(store):
+            try:
+                _read(store, kind, name)
+                whole.append((kind, name))
+            except DamageError:
+                damaged.append(_described(store, kind, name))
+    return Survey(tuple(whole), tuple(damaged), structure, store.is_checked)
+
+
+def _names(store: Store) -> list[tuple[str, str]]:
+    """(kind, name) of all parts that any list has, each once."""
+    found: dict[tuple[str, str], None] = {}
+    for query, parts in _LISTS.items():
+        for order in ("ASC", "DESC"):
+            for row in store.each(query.format(order)):
+                found.update(dict.fromkeys(parts(*row)))
+    return [(kind, name) for kind, name in found if isinstance(kind, str) and isinstance(name, str)]
+
+
+def _read(store: Store, kind: str, name: str) -> None:
+    """DamageError unless the part is there, is as it was written, and can be read."""
+    if not store.part(kind, name):
+        raise store.damage(f"the {kind} {name} is gone")
+    if kind == JOB:
+        store.data(name), store.spec(name)
+    elif kind == ARRAYS:
+        store.arrays(name)
+
+
+def _structure(store: Store, thorough: bool) -> str:
+    """What SQLite finds wrong with its pages, or else the checksum of the whole with the parts; "" if nothing."""
+    try:
+        said = [text for (text,) in store.all(f"PRAGMA {'integrity' if thorough else 'quick'}_check(1)", ())]
+        if said != ["ok"]:
+            return str(said[0]).replace("\n", " ")
+        store.check_whole()
+    except DamageError as error:
+        return str(error).partition(" is damaged: ")[2].partition(". `odernn")[0]
+    return ""
+
+
+def _described(store: Store, kind: str, name: str) -> str:
+    """What a part is, in words: of a job what it was asked, if that can still be read."""
+    if kind not in (JOB, ARRAYS):
+        return f"the {kind} {name}"
+    try:
+        spec = json.dumps(store.spec(name), ensure_ascii=False)
+    except (StoreError, KeyError):
+        spec = ""
+    return f"the {kind} {name[:16]}{spec and f': {spec[:120]}'}".replace("the arrays", "the arrays of the job")
+
+
+def mend(path: Path) -> tuple[Survey, Path] | None:
+    """Put the parts that are whole into a new file in the place of a damaged one, which is kept beside it.
+
+    Returns what was found and where the damaged file is now; None if there is no file, or nothing wrong with it.
+    StoreError if it cannot be opened at all: then nothing of it can be kept.
+    """
+    if not path.exists() or not path.stat().st_size:
+        return None
+    fresh = path.with_name(f"{path.name}.mended")
+    with Store(path, writable=True, as_found=True) as store:
+        found = survey(store)
+        if found.is_sound:
+            return None
+        for each in (fresh, *beside(fresh)):
+            each.unlink(missing_ok=True)
+        with Store(fresh, writable=True) as target:
+            target.take_over(store, found.whole)
+        store.close_file()
+        kept = next(place for place in _places(path) if not place.exists())
+        os.replace(path, kept)
+        for log, other in zip(beside(path), beside(kept), strict=True):
+            if log.exists():
+                os.replace(log, other)
+        os.replace(fresh, path)
+        fresh.with_name(f"{fresh.name}.lock").unlink(missing_ok=True)
+    return found, kept
+
+
+def _places(path: Path) -> Iterator[Path]:
+    number = 1
+    while True:
+        yield path.with_name(f"{path.name}.damaged{'' if number == 1 else f'-{number}'}")
+        number += 1
