@@ -191,8 +191,8 @@ def stage_growth(matrix: Any) -> Any:
 def push_from_rest(method: Method, field: Field, step_size: Tensor | float, at_rest: float) -> float | None:
     """h F Σ |b_i| ℓ_i ≥ ‖Φ_h(0; x)‖ for every x with ‖f(0; x)‖ ≤ F = ``at_rest``, ℓ = (I − hL|A|)⁻¹ 1, h the largest.
 
-    ‖k_i‖ ≤ F + L ‖Y_i‖ and ‖Y_i‖ ≤ h Σ |a_ij| ‖k_j‖. None where hL|A| leaves no such ℓ: then the stages need not be near
-    zero.
+    ‖k_i‖ ≤ F + L ‖Y_i‖ and ‖Y_i‖ ≤ h Σ |a_ij| ‖k_j‖. None where hL|A| leaves no such ℓ: then the stages need not be
+    near zero.
     """
     h = float(torch.as_tensor(step_size, dtype=torch.float64).detach().max())
     A, b = _moduli(in_stages(method))

@@ -1,7 +1,7 @@
 """``certify``: what is proved of a network with the weights as they are, whatever cell it is of.
 
-One file a family of cells has its theorems, ``layers_of(network, question)``; ``FAMILIES`` says which by the name of the
-class, so that only the asked-for one is imported. Of other recurrent cells every line says that nothing is known.
+One file a family of cells has its theorems, ``layers_of(network, question)``; ``FAMILIES`` says which by the name of
+the class, so that only the asked-for one is imported. Of other recurrent cells every line says that nothing is known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from odernn.bounds.network.report import LayerBounds, NetworkBounds, NeuronBound
 if TYPE_CHECKING:
     from torch import nn
 
-    from odernn.cells.recurrent import RecurrentNetwork
     from odernn.cells.unicornn import UnICORNN
 
 Family: TypeAlias = Literal["unicornn", "orthogonal", "cornn", "euler", "arnn", "decoupled", "gated", "field"]
@@ -97,25 +96,39 @@ def _family(network: nn.Module) -> Family | None:
 def _theorems(family: Family) -> Layers:
     """``layers_of`` of the family's file."""
     if family == "unicornn":
-        from odernn.bounds.network.unicornn import layers_of
-    elif family == "orthogonal":
-        from odernn.bounds.network.orthogonal import layers_of
-    elif family == "cornn":
-        from odernn.bounds.network.cornn import layers_of
-    elif family == "euler":
-        from odernn.bounds.network.euler import layers_of
-    elif family == "arnn":
-        from odernn.bounds.network.arnn import layers_of
-    elif family == "decoupled":
-        from odernn.bounds.network.decoupled import layers_of
-    elif family == "gated":
-        from odernn.bounds.network.gated import layers_of
-    else:
-        from odernn.bounds.network.field import layers_of
-    return layers_of
+        from odernn.bounds.network import unicornn
+
+        return unicornn.layers_of
+    if family == "orthogonal":
+        from odernn.bounds.network import orthogonal
+
+        return orthogonal.layers_of
+    if family == "cornn":
+        from odernn.bounds.network import cornn
+
+        return cornn.layers_of
+    if family == "euler":
+        from odernn.bounds.network import euler
+
+        return euler.layers_of
+    if family == "arnn":
+        from odernn.bounds.network import arnn
+
+        return arnn.layers_of
+    if family == "decoupled":
+        from odernn.bounds.network import decoupled
+
+        return decoupled.layers_of
+    if family == "gated":
+        from odernn.bounds.network import gated
+
+        return gated.layers_of
+    from odernn.bounds.network import field
+
+    return field.layers_of
 
 
-def _nothing_known(network: RecurrentNetwork, question: Question) -> tuple[LayerBounds, ...]:
+def _nothing_known(network: Any, question: Question) -> tuple[LayerBounds, ...]:
     """A line a quantity that says so."""
     why = f"no theorem here is about {type(network).__name__}"
     names = sorted({name.split(".")[-1] for name, _ in network.layers[0].named_parameters()})

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
+from odernn.bounds.network import greedy
+from odernn.bounds.network.euler import PART
 from odernn.bounds.network.levels import (
     LayerTheory,
     Level,
@@ -108,8 +111,10 @@ def _theory(layer: CoRNNLayer, level: Level, steps: int) -> LayerTheory:
     condition = math.log(np.linalg.cond(L)) if steps > 1 else 0.0
     growth = float(outward((steps - 1) * rate + condition, 64, condition))
     lines.append(QuantityBound("‖∂X_N/∂X_1‖₂, X = (y, z)", growth, "thm-C-cornn (c)"))
+    chosen, size = _chosen_step(layer, step, L), 2 * layer.hidden_size
+    lines += greedy.line(chosen, size, steps - 1, rate, log_condition=condition)
     stability = layer.linear_stability()
-    says = (f"sharp: inputs exist for which |y_N| comes as near as one likes, if weights are free; {stability}",)
+    says = (f"no smaller bound on |y_n|, |z_n| holds for all weights and inputs. {stability}", PART)
     parameters = tuple(name for name, _ in layer.named_parameters())
     constants = _constants(layer, step, states, level, L, rate)
     return LayerTheory(tuple(lines), above, constants, parameters, says=says)
@@ -122,7 +127,8 @@ def computed_state_logs(step: CoupledStep, states: Logs, precision: Precision) -
     within (Y, Z). If the sums of thm-C-cornn (a) and of |M^j| η stay within (Y, Z), so do the computed states.
     """
     u, steps = precision.unit_roundoff, len(states)
-    unit = [log_response_sums(step.M[None], np.eye(2)[None, i], steps, sizes=step.sizes[None])[-1, :, 0] for i in (0, 1)]
+    M, sizes = step.M[None], step.sizes[None]
+    unit = [log_response_sums(M, np.eye(2)[None, i], steps, sizes=sizes)[-1, :, 0] for i in (0, 1)]
     with np.errstate(over="ignore"):
         carried, exact = np.exp(np.stack(unit, axis=1)), np.exp(states[-1])
     if not (np.isfinite(carried).all() and np.isfinite(exact).all()):
@@ -168,9 +174,31 @@ def step_rate(layer: CoRNNLayer, step: CoupledStep, L: Array) -> float:
     seen = torch.cat([W * back[0, j] + W_z * back[1, j] for j in (0, 1)], dim=1)
     middle = torch.kron(torch.from_numpy(M), torch.eye(len(W), dtype=torch.float64))
     middle = middle + 0.5 * torch.kron(torch.from_numpy(kick)[:, None], seen)
-    loss = 64 * len(W) * 2.0**-53 * np.linalg.cond(L) * float(np.abs(step.sizes).max() + np.abs(kick).max() * seen.abs().max())
+    largest = float(np.abs(step.sizes).max() + np.abs(kick).max() * seen.abs().max())
+    loss = 64 * len(W) * 2.0**-53 * float(np.linalg.cond(L)) * largest
     total = spectra.spectral_norm(middle) + 0.5 * float(np.linalg.norm(kick)) * spectra.spectral_norm(seen) + loss
     return log_of(spectra.upward(total))
+
+
+def _chosen_step(layer: CoRNNLayer, step: CoupledStep, L: Array) -> greedy.Step:
+    """A change of (y, z) after a step whose slopes make ‖L (y, z)_i‖ of every neuron largest."""
+    W, W_z = layer.W.detach().double(), layer.W_z.detach().double()
+    n, (a, b) = len(W), step.kick.tolist()
+    (m, p), (q, r) = step.M.tolist()
+    (l_1, l_2), (l_3, l_4) = L.tolist()
+
+    def size(y: Any, z: Any) -> Any:
+        return (l_1 * y + l_2 * z) ** 2 + (l_3 * y + l_4 * z) ** 2
+
+    def moved(v: Tensor) -> Tensor:
+        y, z = v[:n], v[n:]
+        force = W @ y + W_z @ z
+        free = m * y + p * z, q * y + r * z
+        kicked = free[0] + a * force, free[1] + b * force
+        is_larger = size(*kicked) > size(*free)
+        return torch.cat([torch.where(is_larger, *pair) for pair in zip(kicked, free, strict=True)])
+
+    return moved
 
 
 def _constants(

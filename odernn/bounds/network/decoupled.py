@@ -1,15 +1,15 @@
 """LinOSS and IndRNN: neurons that see no other neuron of their layer.   thm-C-line; docs/derivations/certificates.md
 
-    LinOSS   (y, z)_n = M_i (y, z)_{n−1} + k_i x_n,        |y_n|, |z_n| ≤ x̄_i Σ_{j<n} |M_i^j k_i|,  ‖∂X_N/∂X_1‖ = max_i ‖M_i^{N−1}‖
-    IndRNN   h_n = σ(w_i h_{n−1} + x_n),                   |h_n| ≤ x̄_i Σ_{j<n} |w_i|^j,             ‖∂h_N/∂h_1‖ ≤ max_i |w_i|^{N−1}
+    LinOSS   (y, z)_n = M_i (y, z)_{n−1} + k_i x_n      |y_n|, |z_n| ≤ x̄_i Σ_{j<n} |M_i^j k_i|    J = max_i ‖M_i^{N−1}‖
+    IndRNN   h_n = σ(w_i h_{n−1} + x_n)                 |h_n| ≤ x̄_i Σ_{j<n} |w_i|^j               J ≤ max_i |w_i|^{N−1}
 
-x̄_i ≥ |x_{n,i}|. Sums R_i of the responses to a drive of 1 bound gradients neuron by neuron, through the layers by |V|.
+x̄_i ≥ |x_{n,i}|, J = ‖∂X_N/∂X_1‖₂. Sums R_i of the responses to a drive of 1 bound gradients neuron by neuron, and |V|
+carries them through the layers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from odernn.bounds.network.euler import PART
+from odernn.bounds.network.greedy import FREE_DRIVE
 from odernn.bounds.network.levels import PATHS, precision_of, roundoff
 from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import (
@@ -35,8 +37,6 @@ from odernn.cells.linoss import LinOSSLayer
 from odernn.fields import spectra
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from odernn.cells.indrnn import IndRNN, IndRNNLayer
     from odernn.cells.linoss import LinOSS
 
@@ -63,8 +63,10 @@ class Outputs:
 class DecoupledLayer:
     """What is proved of one layer.
 
-    outputs    what goes up            responses  log R_i, (m,): a drive that changes by 1 moves the output by at most R_i
-    lines      states and Jacobians    reads      V, |.| in float64 (m, below)
+    outputs    what goes up
+    responses  log R_i, (m,): a drive that changes by 1 at all times moves the output by at most R_i
+    lines      states and Jacobians
+    reads      moduli of V in float64, (m, below)
     direct     of each parameter of a neuron, log of what multiplies its change before the response, (m,)
     """
 
@@ -187,7 +189,12 @@ def _times(P: tuple[Any, ...], Q: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _computed_oscillators(
-    layer: LinOSSLayer, below: Outputs, response: Logs, step: tuple[Array, Array], numbers: tuple[float, Array], steps: int
+    layer: LinOSSLayer,
+    below: Outputs,
+    response: Logs,
+    step: tuple[Array, Array],
+    numbers: tuple[float, Array],
+    steps: int,
 ) -> Logs | None:
     """log of bounds on |ŷ|, |ẑ| of a run step by step, (2, m); None where the dtype is too coarse.   thm-C-line (b)
 
@@ -230,7 +237,7 @@ def _independent(layer: IndRNNLayer, below: Outputs, steps: int) -> DecoupledLay
     log_w = np.array([log_of(abs(each)) for each in w])
     response = log_powers_sum(log_w, steps)
     states = _log_states(layer, w, V, b, below, steps)
-    computed = _computed_states(layer, log_w, V, b, below, steps)
+    computed = _computed_states(layer, w, V, b, below, steps)
     exact = float(states.max())
     final = None if computed is None else float(computed.max())
     jacobian, count = "‖∂h_N/∂h_1‖₂", steps - 1
@@ -243,14 +250,14 @@ def _independent(layer: IndRNNLayer, below: Outputs, steps: int) -> DecoupledLay
             "the same, from below",
             count * math.log(largest) - count * 2.0**-48 if largest > 0 else 0.0 if not count else -math.inf,
             "thm-C-line (e)",
-            "some input, if the drive is free",
+            FREE_DRIVE,
             "≥",
         ),
     )
     direct = {"w": states, "V": np.full(len(w), float(below.logs.max()))}
     if layer.b is not None:
         direct["b"] = np.zeros(len(w))
-    says = ("two states part by no more than the bound on ‖∂h_N/∂h_1‖₂ allows.",)
+    says = (PART,)
     return DecoupledLayer(Outputs(states, computed, is_relu), response, lines, np.abs(V), direct, says)
 
 
@@ -265,29 +272,39 @@ def log_powers_sum(log_w: Logs, steps: int) -> Logs:
 
 def _log_states(layer: IndRNNLayer, w: Array, V: Array, b: Array, below: Outputs, steps: int) -> Logs:
     """relu: x̄⁺ Σ w^j, x̄ the largest drive, where w > 0, and x̄⁺ where not; tanh: |h_n| ≤ tanh(|w||h_{n−1}| + x̄)."""
+    pushes = _log_pushes(layer, V, b, below.logs, below.is_positive)
+    return _driven(layer, w, pushes, steps, widening=2.0**-45)
+
+
+def _driven(layer: IndRNNLayer, w: Array, pushes: Logs, steps: int, *, widening: float) -> Logs:
+    """The states for drives of at most that, every step larger by a factor 1 + widening."""
     if layer.activation == "relu":
-        reads = np.maximum(V, 0.0) if below.is_positive else np.abs(V)
-        pushes = np.logaddexp(log_product(reads, below.logs), np.log(np.maximum(b, 2.0**-1000)))
-        lowered = np.exp(np.minimum(pushes, 700.0)) + np.minimum(b, 0.0)  # a negative bias
-        pushes = np.where(b < 0, np.log(np.maximum(lowered, 2.0**-1000)) + 2.0**-40, pushes)
         log_w = np.array([log_of(max(each, 0.0)) for each in w])
-        return np.asarray(outward(pushes + log_powers_sum(log_w, steps)))
-    drive = np.exp(np.minimum(log_product(np.abs(V), below.logs), 700.0)) + np.abs(b)
-    h = np.zeros_like(w)
+        return np.asarray(outward(pushes + log_powers_sum(log_w + math.log1p(widening), steps)))
+    h, drive = np.zeros_like(w), np.exp(np.minimum(pushes, 700.0))
     for _ in range(steps):
-        h = np.minimum(np.tanh(np.abs(w) * h + drive) * (1 + 2.0**-45), 1.0)
+        h = np.minimum(np.tanh(np.abs(w) * h + drive), 1.0) * (1 + widening)
     return np.asarray(outward(np.log(np.maximum(h, 2.0**-1000))))
 
 
-def _computed_states(layer: IndRNNLayer, log_w: Logs, V: Array, b: Array, below: Outputs, steps: int) -> Logs | None:
-    """|ĥ_n| ≤ (1 + 8u)(|w||ĥ_{n−1}| + (1 + γ)(|V| |û| + |b|)) + 64ν, and of a tanh at most 1 + 4u."""
+def _log_pushes(layer: IndRNNLayer, V: Array, b: Array, logs: Logs, is_positive: bool) -> Logs:
+    """log of the largest drive V y + b, of a relu from above alone, for outputs below of at most that."""
+    is_relu = layer.activation == "relu"
+    reads = log_product(np.maximum(V, 0.0) if is_relu and is_positive else V, logs)
+    biases = np.maximum(b, 0.0) if is_relu else np.abs(b)
+    pushes = np.logaddexp(reads, np.array([log_of(each) for each in biases]))
+    lowered = np.exp(np.minimum(pushes, 700.0)) + np.minimum(b, 0.0)  # a negative bias of a relu
+    is_lowered = is_relu & (b < 0) & (pushes < 700.0)
+    return np.asarray(outward(np.where(is_lowered, np.log(np.maximum(lowered, 2.0**-1000)), pushes) + 2.0**-45))
+
+
+def _computed_states(layer: IndRNNLayer, w: Array, V: Array, b: Array, below: Outputs, steps: int) -> Logs | None:
+    """The same for drives that are larger by γ (|V||û| + |b|) + 64ν and steps that are larger by a factor 1 + 16u."""
     precision = precision_of(layer)
     gamma = roundoff(layer.input_size, precision)
     if below.computed is None or not math.isfinite(gamma):
         return None
-    biases = np.array([log_of(abs(each)) for each in b])
-    pushes = np.logaddexp(log_product(np.abs(V), below.computed), biases) + math.log1p(gamma)
-    wider = math.log1p(8 * precision.unit_roundoff)
-    pushes = np.logaddexp(pushes + wider, math.log(64 * (layer.input_size + 1)) + max(math.log(precision.underflow), -700.0))
-    logs: Logs = outward(pushes + log_powers_sum(log_w + wider, steps))
-    return np.minimum(logs, math.log1p(4 * precision.unit_roundoff)) if layer.activation == "tanh" else logs
+    moduli = np.logaddexp(log_product(V, below.computed), np.array([log_of(abs(each)) for each in b]))
+    lost = math.log(64 * (layer.input_size + 1)) + max(math.log(precision.underflow), -700.0)
+    pushes = np.logaddexp(_log_pushes(layer, V, b, below.computed, below.is_positive), log_of(gamma) + moduli)
+    return _driven(layer, w, np.logaddexp(pushes, lost), steps, widening=16 * precision.unit_roundoff)

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from odernn.bounds.network.euler import pushed, theory
+from odernn.bounds.network.euler import PART, pushed, theory
 from odernn.bounds.network.levels import (
     LayerTheory,
     Level,
@@ -155,7 +155,11 @@ def _plain(network: nn.RNNBase, number: int, names: tuple[str, ...], level: Leve
         ]
     jacobian = QuantityBound("‖∂h_N/∂h_1‖₂", float(outward((steps - 1) * rate, steps)), "thm-C-gated (c)")
     direct = {
-        name: before(above.entry, NOTHING) if "weight_hh" in name else level.entry if "weight_ih" in name else np.zeros(steps)
+        name: before(above.entry, NOTHING)
+        if "weight_hh" in name
+        else level.entry
+        if "weight_ih" in name
+        else np.zeros(steps)
         for name in names
     }
     return theory(names, (*states, jacobian), above, rate, log_norm(V), direct)
@@ -185,14 +189,16 @@ def _lem(network: LEM, question: Question) -> tuple[LayerBounds, ...]:
 
 
 def lem_states(dt: float, steps: int) -> Logs:
-    """log of |z_n| and |y_n|: c_n = (1 − dt) c_{n−1} + dt for dt ≤ 1, else the largest over D in [0, dt].   thm-C-gated (d)"""
+    """log of |z_n| and |y_n|: c_n = (1 − dt) c_{n−1} + dt, for dt > 1 the largest over D.   thm-C-gated (d)"""
     bounds, c = np.empty(steps), 0.0
     for n in range(steps):
         c = (1 - dt) * c + dt if dt <= 1 else max(c, 1.0, (dt - 1) * c + dt)
         c *= 1 + 4 * 2.0**-53
         bounds[n] = min(c, 1.0) if dt <= 1 else c
         if c > 2.0**900:
-            raise ValueError(f"dt is {dt}, for which no bound on LEM's states is a float64 after {n} steps. Take dt ≤ 2.")
+            raise ValueError(
+                f"dt is {dt}, for which no bound on LEM's states is a float64 after {n} steps. Take dt ≤ 2."
+            )
     return np.asarray(outward(np.log(bounds)))
 
 
@@ -228,7 +234,7 @@ def _two_states(layer: LEMLayer, level: Level, steps: int) -> LayerTheory:
     )
     parameters = tuple(name for name, _ in layer.named_parameters())
     constants = StepConstants(sweep, climb, 0.0, {name: outward(logs) for name, logs in direct.items()})
-    says = ("two states part by no more than the bound on ‖∂X_N/∂X_1‖_∞ allows.",)
+    says = (PART,)
     return LayerTheory(lines, above, constants, parameters, says=says)
 
 

@@ -78,7 +78,7 @@ def report_of(theories: Sequence[LayerTheory], log_error: Logs) -> tuple[LayerBo
 
 def euclidean_error(level: Level, size: int, target_bound: float) -> Logs:
     """log of ‖y_n − ȳ_n‖₂ ≤ ‖y_n‖₂ + √m Ȳ."""
-    return outward(np.logaddexp(level.norm, log_of(target_bound) + math.log(size) / 2))
+    return np.asarray(outward(np.logaddexp(level.norm, log_of(target_bound) + math.log(size) / 2)))
 
 
 def driven(V: Tensor, level: Level) -> Logs:
@@ -93,7 +93,7 @@ def computed_drive(V: Tensor, level: Level, precision: Precision) -> Logs | None
     exact = np.minimum(log_norm(V) + level.computed_norm, log_of(row_sum_norm(V)) + level.computed_entry)
     moduli = np.minimum(log_norm(V.abs()) + level.computed_norm, log_of(row_sum_norm(V)) + level.computed_entry)
     slack = np.logaddexp(log_of(roundoff(V.shape[1], precision)) + moduli, underflows(V.shape[1], len(V), precision))
-    return outward(np.logaddexp(exact, slack))
+    return np.asarray(outward(np.logaddexp(exact, slack)))
 
 
 def row_sum_norm(V: Tensor) -> float:

@@ -2,8 +2,8 @@
 
     ‖h_n‖ ≤ ‖W‖ ‖h_{n−1}‖ + ‖V u_n‖ + ‖max(b, 0)‖,      ‖∂h_N/∂h_1‖ ≤ ‖W‖^{N−1}    (complex h: where b ≤ 0)
 
-W = C(A) D, exp(A) and the product of uRNN's factors are orthogonal whatever the parameters are: ‖W‖ = 1. A computed W has
-the defect ‖WᵀW − I‖ that is measured here in more digits; so has the W that a uRNN of full capacity stores.
+W = C(A) D, exp(A) and the product of uRNN's factors are orthogonal whatever the parameters are: ‖W‖ = 1. A computed W
+has the defect ‖WᵀW − I‖ that is measured here in more digits; so has the W that a uRNN of full capacity stores.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from odernn.bounds.network.levels import (
-    Level,
     LayerTheory,
+    Level,
     before,
     computed_drive,
     driven,
@@ -105,8 +105,8 @@ def map_of(layer: Any) -> OrthogonalMap:
 def score_bound(W: Tensor) -> float:
     """An upper bound on ‖W*W − I‖_F of a computed W.
 
-    ``unitarity_score`` plus its own error: that of a float64 product for a W of single precision, n^{3/2} 2⁻⁷⁰ for one of
-    double precision, and the rounding of the norm.
+    ``unitarity_score`` plus its own error: for a W of single precision that of a float64 product, for one of double
+    precision n^{3/2} 2⁻⁷⁰; and the rounding of the norm.
     """
     n = len(W) * (2 if W.is_complex() else 1)
     largest = max(1.0, float(W.abs().max())) ** 2
@@ -154,7 +154,8 @@ def _jacobian_lines(
     if keeps_all:
         least = count * math.log(W.least) if W.least > 0 else -math.inf
         lines.append(QuantityBound("the same, from below", -outward(-least, count), JACOBIAN, "where no z_i is 0", "≥"))
-    lines.append(QuantityBound(computed, outward(count * W.log_defect, count), JACOBIAN))
+    of_run = QuantityBound(computed, outward(count * W.log_defect, count), JACOBIAN)
+    lines.append(of_run if W.is_formed else unknown(computed, BY_FACTORS))
     if is_lipschitz:
         lines.append(QuantityBound(distance, outward(count * W.log_size, count), "thm-C-orth (c)"))
     else:

@@ -171,8 +171,8 @@ class NetworkBounds(Generic[L]):
 
 
 OPENING = (
-    "Proved for these weights and n ≤ N; x_n is the state of the exact recurrence, x̂_n what a run in the dtype computes.\n"
-    "E is the mean over n of ½|y_n − ȳ_n|², y the output of the last layer, or one of its terms; of each entry of θ."
+    "Proved for these weights and n ≤ N: of h_n, the state of the exact recurrence, and ĥ_n, what a run computes.\n"
+    "E is the mean over n of ½|y_n − ȳ_n|², y the output of the last layer, or one of its terms; θ is any entry."
 )
 
 
@@ -185,12 +185,12 @@ def _table(report: NetworkBounds[LayerBounds]) -> str:
     ]
     align = ("right", "left", "left", "left", "left")
     table = tabulate(rows, HEADERS, disable_numparse=True, colalign=align)
-    sentences = "\n".join(_sentences(report.layers))
-    return f"{report.title}\n{OPENING}\n\n{table}" + (f"\n\n{sentences}" if sentences else "")
+    said = "\n".join(sentences(report.layers))
+    return f"{report.title}\n{OPENING}\n\n{table}" + (f"\n\n{said}" if said else "")
 
 
-def _sentences(layers: Iterable[LayerBounds]) -> list[str]:
-    """Each sentence once, with the layers that it is about."""
+def sentences(layers: Iterable[LayerBounds]) -> list[str]:
+    """What is said of layers beyond numbers: each sentence once, with the layers that it is about."""
     about: dict[str, list[str]] = {}
     for layer in layers:
         for sentence in layer.says:

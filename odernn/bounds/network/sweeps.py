@@ -61,7 +61,7 @@ def geometric(rate: float | Logs) -> Sweep:
 def log_gradients(stack: Sequence[StepConstants], log_error: Logs) -> list[dict[str, float]]:
     """log of bounds on |dE/dθ| for every entry of every parameter, layer by layer.   thm-C-path
 
-    ``log_error`` (N,) bounds the norm of ∂E_n/∂y_n that is dual to that of the output; E is the mean of the E_n, or one.
+    ``log_error`` (N,) bounds ∂E_n/∂y_n in the norm that is dual to that of the output; E is the mean of all, or one.
     """
     found: list[dict[str, float]] = []
     for source, layer in enumerate(stack):
@@ -102,7 +102,7 @@ def log_response_sums(
     with np.errstate(invalid="ignore", over="ignore"):
         other = np.exp(sums[:, ::-1] - sums)  # the other component of the sum in units of this one
         share = lost[:, [0, 1], [0, 1]].T + lost[:, [0, 1], [1, 0]].T * other
-    return outward(np.where(is_fine, sums + np.log1p(np.where(is_fine, share, 0.0)), crude), 4.0 * steps)
+    return np.asarray(outward(np.where(is_fine, sums + np.log1p(np.where(is_fine, share, 0.0)), crude), 4.0 * steps))
 
 
 def _sums(M: NDArray[np.float64], vector: NDArray[np.float64], steps: int) -> Logs:

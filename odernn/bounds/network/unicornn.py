@@ -52,7 +52,7 @@ def layers_of(network: UnICORNN, question: Question) -> tuple[NeuronBounds, ...]
     computed = _computed(weights, steps)
     rebuilt = _rebuilt(weights, inputs, computed, steps)
     return tuple(
-        _layer(weights, index, states[index + 1], computed, gradients[index], rebuilt[index], steps, question.rms_energy)
+        _layer(weights, index, states[index + 1], computed, gradients[index], rebuilt[index], question)
         for index in range(len(weights.stack))
     )
 
@@ -64,9 +64,9 @@ def _layer(
     computed: Sequence[StateLogs] | None,
     gradients: Mapping[str, LogBound],
     rebuilt: _Rebuilt | None,
-    steps: int,
-    rms_energy: float | None,
+    question: Question,
 ) -> NeuronBounds:
+    steps, rms_energy = question.steps, question.rms_energy
     layer, u = weights.stack[index], weights.precision.unit_roundoff
     low, high = _ends(weights, index)
     named = jacobian.regimes(kappa_low=low, kappa_high=high, step_size=layer.step_size)
