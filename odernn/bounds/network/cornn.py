@@ -35,11 +35,12 @@ from odernn.bounds.network.states import outward
 from odernn.bounds.network.sweeps import (
     NOTHING,
     Logs,
+    ResponseSums,
     StepConstants,
     geometric,
     log_norm,
     log_of,
-    log_response_sums,
+    response_sums,
 )
 from odernn.bounds.reconstruction import Precision
 from odernn.fields import spectra
@@ -89,16 +90,17 @@ def layers_of(network: CoRNN, question: Question) -> tuple[LayerBounds, ...]:
     return report_of(theories, euclidean_error(level, network.hidden_size, question.target_bound))
 
 
-def state_logs(step: CoupledStep, steps: int) -> Logs:
-    """log of sup |y_n|, sup |z_n| over all weights and inputs, (N, 2).   thm-C-cornn (a)"""
-    return log_response_sums(step.M[None], step.kick[None], steps, sizes=step.sizes[None])[:, :, 0]
+def responses_of(step: CoupledStep, steps: int) -> ResponseSums:
+    """Of a neuron: ``sums``, (N, 2, 1), are log of sup |y_n|, sup |z_n| over weights and inputs.   thm-C-cornn (a)"""
+    return response_sums(step.M[None], step.kick[None], steps, sizes=step.sizes[None], is_kept=True)
 
 
 @torch.no_grad()
 def _theory(layer: CoRNNLayer, level: Level, steps: int) -> LayerTheory:
     step, root_m = CoupledStep.of(layer), math.log(layer.hidden_size) / 2
-    states = state_logs(step, steps)
-    computed = computed_state_logs(step, states, precision_of(layer))
+    responses = responses_of(step, steps)
+    states = responses.sums[:, :, 0]
+    computed = computed_state_logs(step, responses, precision_of(layer))
     y_n, y_hat = states[:, 0], None if computed is None else np.full(steps, computed[0])
     above = Level(y_n, outward(y_n + root_m), y_hat, None if y_hat is None else outward(y_hat + root_m))
     L, rate = best_norm(layer, step)
@@ -120,17 +122,15 @@ def _theory(layer: CoRNNLayer, level: Level, steps: int) -> LayerTheory:
     return LayerTheory(tuple(lines), above, constants, parameters, says=says)
 
 
-def computed_state_logs(step: CoupledStep, states: Logs, precision: Precision) -> Logs | None:
+def computed_state_logs(step: CoupledStep, responses: ResponseSums, precision: Precision) -> Logs | None:
     """log of bounds on |ŷ_n|, |ẑ_n|, n ≤ N, of a run in the dtype, (2,); None where it is too coarse.   thm-C-cornn (b)
 
     A step is off by at most η_z = 16u((1 + dt ε)Z + dt(1 + γ Y)), η_y = 4u(Y + dt Z') with Z' = Z + η_z + …, for states
     within (Y, Z). If the sums of thm-C-cornn (a) and of |M^j| η stay within (Y, Z), so do the computed states.
     """
-    u, steps = precision.unit_roundoff, len(states)
-    M, sizes = step.M[None], step.sizes[None]
-    unit = [log_response_sums(M, np.eye(2)[None, i], steps, sizes=sizes)[-1, :, 0] for i in (0, 1)]
+    u = precision.unit_roundoff
     with np.errstate(over="ignore"):
-        carried, exact = np.exp(np.stack(unit, axis=1)), np.exp(states[-1])
+        carried, exact = np.exp(responses.powers[:, :, 0]), np.exp(responses.sums[-1, :, 0])
     if not (np.isfinite(carried).all() and np.isfinite(exact).all()):
         return None
     assumed = 2.0 * exact

@@ -31,7 +31,7 @@ from odernn.bounds.network.report import (
     unknown,
 )
 from odernn.bounds.network.states import outward
-from odernn.bounds.network.sweeps import NOTHING, Logs, log_of, log_response_sums
+from odernn.bounds.network.sweeps import NOTHING, Logs, ResponseSums, log_of, response_sums
 from odernn.bounds.numbers import BALLS
 from odernn.cells.linoss import LinOSSLayer
 from odernn.fields import spectra
@@ -105,8 +105,7 @@ def log_product(matrix: Array, logs: Logs) -> Logs:
     largest = float(logs.max())
     with np.errstate(divide="ignore"):
         total = np.log(np.abs(matrix) @ np.exp(logs - largest)) + largest
-    floored: Logs = np.maximum(outward(total, 2.0 * len(logs)), NOTHING)
-    return np.where(np.isfinite(total), floored, NOTHING)
+    return np.asarray(outward(np.maximum(total, NOTHING), 2.0 * len(logs)))
 
 
 # --- LinOSS
@@ -117,9 +116,10 @@ def _oscillators(layer: LinOSSLayer, below: Outputs, steps: int) -> DecoupledLay
     dt, A = spectra.as_used(layer.dt, layer.B), layer.frequencies().double().numpy()
     M, kick, sizes = step_of(dt, A, is_implicit=layer.scheme == "im")
     B = layer.B.double().abs().numpy()
-    response = log_response_sums(M, kick, steps, sizes=sizes)[-1]  # (2, m): y, z
+    responses = response_sums(M, kick, steps, sizes=sizes)
+    response = responses.sums[-1]  # (2, m): y, z
     states = outward(log_product(B, below.logs) + response)
-    computed = _computed_oscillators(layer, below, response, (M, sizes), (dt, A), steps)
+    computed = _computed_oscillators(layer, below, responses, M[:, 1, 1], (dt, A))
     lines: list[QuantityBound] = []
     for name, logs in zip(("y", "z"), states, strict=True):
         lines.append(QuantityBound(f"|{name}_n|, n ≤ N", float(logs.max()), "thm-C-line (a)", THESE_INPUTS))
@@ -191,28 +191,25 @@ def _times(P: tuple[Any, ...], Q: tuple[Any, ...]) -> tuple[Any, ...]:
 def _computed_oscillators(
     layer: LinOSSLayer,
     below: Outputs,
-    response: Logs,
-    step: tuple[Array, Array],
+    responses: ResponseSums,
+    S: Array,
     numbers: tuple[float, Array],
-    steps: int,
 ) -> Logs | None:
     """log of bounds on |ŷ|, |ẑ| of a run step by step, (2, m); None where the dtype is too coarse.   thm-C-line (b)
 
     A step is off by at most η_z = 16u S (Z + dt (x̄ + A Y)), η_y = 4u (Y + dt Z'), S = 1 for imex, for states within
     (Y, Z); what becomes of that are sums of |M^j| η.
     """
-    precision, (M, sizes), (dt, A) = precision_of(layer), step, numbers
+    precision, (dt, A) = precision_of(layer), numbers
     if below.computed is None or layer.execution == "parallel":
         return None
     gamma = roundoff(layer.input_size, precision)
     drive = log_product(layer.B.detach().double().abs().numpy(), below.computed) + math.log1p(gamma)
-    basis = [np.broadcast_to(np.eye(2)[i], (len(A), 2)) for i in (0, 1)]
     with np.errstate(over="ignore"):
-        carried = np.exp(np.stack([log_response_sums(M, each, steps, sizes=sizes)[-1] for each in basis], axis=1))
-        exact, x = np.exp(response + drive), np.exp(drive)
+        carried, exact, x = np.exp(responses.powers), np.exp(responses.sums[-1] + drive), np.exp(drive)
     if not (np.isfinite(carried).all() and np.isfinite(exact).all() and math.isfinite(gamma)):
         return None
-    u, nu, S = precision.unit_roundoff, precision.underflow, M[:, 1, 1]
+    u, nu = precision.unit_roundoff, precision.underflow
     assumed = 2.0 * exact
     for _ in range(3):
         Y, Z = assumed

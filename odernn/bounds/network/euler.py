@@ -172,16 +172,16 @@ def lipschitz_rates(A: Tensor, W: Tensor, dt: float, *, is_midpoint: bool, mu: f
     identity = torch.eye(len(A), dtype=torch.float64)
     middle, w = A + 0.5 * W, spectra.spectral_norm(W)
     size = spectra.spectral_norm(middle)
-    loss = 8 * len(A) ** 1.5 * 2.0**-53 * (1 + dt * (spectra.spectral_norm(A) + w)) ** 2
+    loss = 8.0 * math.sqrt(len(A)) ** 3 * 2.0**-53 * (1 + dt * (spectra.spectral_norm(A) + w)) ** 2
 
     def stepped(matrix: Any) -> float:
         step = identity + dt * matrix
-        return float(loss) + spectra.spectral_norm(step + 0.5 * dt * dt * (matrix @ matrix) if is_midpoint else step)
+        return loss + spectra.spectral_norm(step + 0.5 * dt * dt * (matrix @ matrix) if is_midpoint else step)
 
     rest = 0.5 * dt * w + (0.5 * dt * dt * (size * w + 0.25 * w * w) if is_midpoint else 0.0)
     found = stepped(middle) + rest
     if not is_midpoint:
-        square = float(1 + 2 * dt * mu + (dt * (size + 0.5 * w)) ** 2)
+        square = 1 + 2 * dt * mu + (dt * (size + 0.5 * w)) ** 2
         found = min(found, math.sqrt(max(square, 0.0)) + 2.0**-40)
     return log_of(spectra.upward(found)), log_of(spectra.upward(stepped(A)))
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from odernn.bounds.network.euler import PART, pushed, theory
+from odernn.bounds.network.euler import pushed, theory
 from odernn.bounds.network.levels import (
     LayerTheory,
     Level,
@@ -234,7 +234,7 @@ def _two_states(layer: LEMLayer, level: Level, steps: int) -> LayerTheory:
     )
     parameters = tuple(name for name, _ in layer.named_parameters())
     constants = StepConstants(sweep, climb, 0.0, {name: outward(logs) for name, logs in direct.items()})
-    says = (PART,)
+    says = ("two states within these bounds part by no more than the bound on the Jacobian allows.",)
     return LayerTheory(lines, above, constants, parameters, says=says)
 
 

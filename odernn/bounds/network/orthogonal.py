@@ -150,14 +150,17 @@ def _jacobian_lines(
     count = steps - 1
     if not has_rate:
         return [unknown(exact, STRETCHED), unknown(distance, STRETCHED)]
-    lines = [QuantityBound(exact, outward(count * W.log_size, count), JACOBIAN)]
+    grown = float(outward(count * W.log_size, count))
+    lines = [QuantityBound(exact, grown, JACOBIAN)]
     if keeps_all:
         least = count * math.log(W.least) if W.least > 0 else -math.inf
-        lines.append(QuantityBound("the same, from below", -outward(-least, count), JACOBIAN, "where no z_i is 0", "≥"))
-    of_run = QuantityBound(computed, outward(count * W.log_defect, count), JACOBIAN)
+        lines.append(
+            QuantityBound("the same, from below", -float(outward(-least, count)), JACOBIAN, "where no z_i is 0", "≥")
+        )
+    of_run = QuantityBound(computed, float(outward(count * W.log_defect, count)), JACOBIAN)
     lines.append(of_run if W.is_formed else unknown(computed, BY_FACTORS))
     if is_lipschitz:
-        lines.append(QuantityBound(distance, outward(count * W.log_size, count), "thm-C-orth (c)"))
+        lines.append(QuantityBound(distance, grown, "thm-C-orth (c)"))
     else:
         lines.append(unknown(distance, "states jump by 2b at z_i = 0 where b_i > 0"))
     return lines
