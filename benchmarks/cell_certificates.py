@@ -78,9 +78,9 @@ def page(result: dict[str, Any]) -> Iterator[str]:
     networks, lines, exceeded = (sum(each[key] for each in kinds.values()) for key in ("networks", "lines", "exceeded"))
     where = result["machine"]
     yield (
-        f"\nShares at N = {STEPS}, of computed states at N up to 40; {lines:,} lines of {networks:,} networks of three or "
-        f"four units in one or two layers were judged, {exceeded} exceeded. Seed {result['seed']}, {result['seconds']} s "
-        f"of one core of {where['processor']}, torch {where['torch']}."
+        f"\nShares at N = {STEPS}, of computed states at N up to 40. {lines:,} lines of {networks:,} networks of three "
+        f"or four units, in one or two layers, were judged, and {exceeded} exceeded. Seed {result['seed']}, "
+        f"{result['seconds']} s of one core of {where['processor']}, torch {where['torch']}."
     )
 
 

@@ -66,11 +66,15 @@ def certify(
     docs/derivations/certificates.md, of UnICORNN docs/derivations/gradient_bounds.md.
 
     Raises TypeError for a module that is no recurrent cell; ValueError for a bidirectional network, parameters that are
-    not finite, or a bound that is negative or not finite.
+    not finite, a bound that is negative or not finite, and ``rms_energy`` for another cell.
     """
     question = Question(steps, input_bound, target_bound, rms_energy)
     family = _family(network)
     check_network(network)
+    if rms_energy is not None and family != "unicornn":
+        raise ValueError(
+            f"rms_energy is of UnICORNN's estimate, but network is a {type(network).__name__}. Leave it out."
+        )
     layers = _nothing_known(network, question) if family is None else _theorems(family)(network, question)
     dtype = str(next(network.parameters()).dtype).removeprefix("torch.")
     size = int(getattr(network, "hidden_size", 0))
