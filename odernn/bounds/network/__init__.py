@@ -6,6 +6,7 @@ report          what comes out, and as text
 sweeps          what a step does to a change, and sums over all paths of a stack
 unicornn        UnICORNN, with ``weights``, its coefficients, and ``states``, bounds on |y_n| and |z_n| of each neuron
 levels          what a layer hands to the next one, and the report of a stack
+greedy          lower bounds on Jacobians: slopes chosen step by step
 orthogonal      ScoRNN, ExpRNN, URNN                  euler       AntisymmetricRNN, LipschitzRNN
 cornn           CoRNN                                 arnn        ARNN12, ARNN22
 decoupled       LinOSS, IndRNN                        gated       LEM, ClockworkRNN, and torch's LSTM, GRU, RNN

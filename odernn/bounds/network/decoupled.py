@@ -47,7 +47,7 @@ SCAN = 'no theorem here on the rounding of the scan; execution="torch" has one'
 
 
 @dataclass(frozen=True, eq=False)
-class Outputs:
+class NeuronLevel:
     """log of bounds on the outputs of one level, n ≤ N, by neuron (m,): on y, and where y ≥ 0 always, on max(y, 0).
 
     computed      the same of what a run in the dtype computes; None where nothing is known
@@ -70,7 +70,7 @@ class DecoupledLayer:
     direct     of each parameter of a neuron, log of what multiplies its change before the response, (m,)
     """
 
-    outputs: Outputs
+    outputs: NeuronLevel
     responses: Logs
     lines: tuple[QuantityBound, ...]
     reads: Array
@@ -81,7 +81,7 @@ class DecoupledLayer:
 def layers_of(network: LinOSS | IndRNN, question: Question) -> tuple[LayerBounds, ...]:
     """States, Jacobians and gradients of every layer, neuron by neuron; the lines have the largest."""
     inputs = np.full(network.input_size, log_of(question.input_bound))
-    below, layers = Outputs(inputs, inputs), []
+    below, layers = NeuronLevel(inputs, inputs), []
     for layer in network.layers:
         of_kind = _oscillators if isinstance(layer, LinOSSLayer) else _independent
         layers.append(of_kind(layer, below, question.steps))
@@ -112,7 +112,7 @@ def log_product(matrix: Array, logs: Logs) -> Logs:
 
 
 @torch.no_grad()
-def _oscillators(layer: LinOSSLayer, below: Outputs, steps: int) -> DecoupledLayer:
+def _oscillators(layer: LinOSSLayer, below: NeuronLevel, steps: int) -> DecoupledLayer:
     dt, A = spectra.as_used(layer.dt, layer.B), layer.frequencies().double().numpy()
     M, kick, sizes = step_of(dt, A, is_implicit=layer.scheme == "im")
     B = layer.B.double().abs().numpy()
@@ -132,7 +132,7 @@ def _oscillators(layer: LinOSSLayer, below: Outputs, steps: int) -> DecoupledLay
     low, high = log_powers(dt, A, steps - 1, is_implicit=layer.scheme == "im")
     lines.append(QuantityBound("‖∂X_N/∂X_1‖₂, X = (y, z)", high, "thm-C-line (c)"))
     lines.append(QuantityBound("the same, from below", low, "thm-C-line (c)", EVERY_INPUT, "≥"))
-    outputs = Outputs(states[0], None if computed is None else computed[0])
+    outputs = NeuronLevel(states[0], None if computed is None else computed[0])
     direct = {"A_raw": states[0], "B": np.full(len(A), float(below.logs.max()))}
     says = ("the layer is linear: its Jacobian is the same for every input, and two states part just as much.",)
     return DecoupledLayer(outputs, response[0], tuple(lines), B, direct, says)
@@ -190,7 +190,7 @@ def _times(P: tuple[Any, ...], Q: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _computed_oscillators(
     layer: LinOSSLayer,
-    below: Outputs,
+    below: NeuronLevel,
     responses: ResponseSums,
     S: Array,
     numbers: tuple[float, Array],
@@ -227,7 +227,7 @@ def _computed_oscillators(
 
 
 @torch.no_grad()
-def _independent(layer: IndRNNLayer, below: Outputs, steps: int) -> DecoupledLayer:
+def _independent(layer: IndRNNLayer, below: NeuronLevel, steps: int) -> DecoupledLayer:
     w = layer.w.double().numpy()
     V, is_relu = layer.V.double().numpy(), layer.activation == "relu"
     b = np.zeros(len(w)) if layer.b is None else layer.b.double().numpy()
@@ -255,7 +255,7 @@ def _independent(layer: IndRNNLayer, below: Outputs, steps: int) -> DecoupledLay
     if layer.b is not None:
         direct["b"] = np.zeros(len(w))
     says = (PART,)
-    return DecoupledLayer(Outputs(states, computed, is_relu), response, lines, np.abs(V), direct, says)
+    return DecoupledLayer(NeuronLevel(states, computed, is_relu), response, lines, np.abs(V), direct, says)
 
 
 def log_powers_sum(log_w: Logs, steps: int) -> Logs:
@@ -267,7 +267,7 @@ def log_powers_sum(log_w: Logs, steps: int) -> Logs:
     return np.asarray(outward(np.where(log_w == 0, math.log(steps), total), steps * size))
 
 
-def _log_states(layer: IndRNNLayer, w: Array, V: Array, b: Array, below: Outputs, steps: int) -> Logs:
+def _log_states(layer: IndRNNLayer, w: Array, V: Array, b: Array, below: NeuronLevel, steps: int) -> Logs:
     """relu: x̄⁺ Σ w^j, x̄ the largest drive, where w > 0, and x̄⁺ where not; tanh: |h_n| ≤ tanh(|w||h_{n−1}| + x̄)."""
     pushes = _log_pushes(layer, V, b, below.logs, below.is_positive)
     return _driven(layer, w, pushes, steps, widening=2.0**-45)
@@ -295,7 +295,7 @@ def _log_pushes(layer: IndRNNLayer, V: Array, b: Array, logs: Logs, is_positive:
     return np.asarray(outward(np.where(is_lowered, np.log(np.maximum(lowered, 2.0**-1000)), pushes) + 2.0**-45))
 
 
-def _computed_states(layer: IndRNNLayer, w: Array, V: Array, b: Array, below: Outputs, steps: int) -> Logs | None:
+def _computed_states(layer: IndRNNLayer, w: Array, V: Array, b: Array, below: NeuronLevel, steps: int) -> Logs | None:
     """The same for drives that are larger by γ (|V||û| + |b|) + 64ν and steps that are larger by a factor 1 + 16u."""
     precision = precision_of(layer)
     gamma = roundoff(layer.input_size, precision)

@@ -250,15 +250,17 @@ def two_block_sweep(dt: float, c: float, norms: tuple[float, float, float, float
     """
     w_1, w_2, w_z, w_y = norms
 
+    pieces = ((0.0, min(dt, 1.0), -1.0), (1.0, dt, 1.0)) if dt > 1 else ((0.0, dt, -1.0),)
+
     def largest(held: float, gate: float, gain: float) -> float:
-        """max over D of |1 − D| held + D (1 − D/dt) gate + D gain."""
-        if dt > 1:
-            return max(1.0, dt - 1) * held + 0.25 * dt * gate + dt * gain
-        slope = gain - held + gate  # at D = 0; the second derivative is −2 gate/dt
-        D = dt if gate <= 0 else min(max(0.5 * dt * slope / gate, 0.0), dt)
-        if gate <= 0 and slope < 0:
-            D = 0.0
-        return (1 - D) * held + D * (1 - D / dt) * gate + D * gain
+        """max over D of |1 − D| held + D (1 − D/dt) gate + D gain, concave on each side of 1."""
+        best = 0.0
+        for low, high, sign in pieces:
+            slope = sign * held + gate + gain  # at D = 0; the second derivative is −2 gate/dt
+            top = 0.5 * dt * slope / gate if gate > 0 else math.copysign(math.inf, slope)
+            D = min(max(top, low), high)
+            best = max(best, sign * (D - 1) * held + D * (1 - D / dt) * gate + D * gain)
+        return best
 
     def sweep(source: Logs, start: Logs) -> Logs:
         scale = float(start.max())
