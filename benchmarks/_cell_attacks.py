@@ -121,6 +121,15 @@ def _stretched(generator: torch.Generator) -> nn.Module:
     return network
 
 
+def _opened(generator: torch.Generator) -> nn.Module:
+    """Restricted, with some b > 0: states are bounded, Jacobians are not."""
+    network = _kind(URNN, capacity="restricted", product="matrix")(generator)
+    with torch.no_grad():
+        for layer in network.layers:
+            layer.b.copy_(layer.b.abs() * torch.tensor([1.0, -1.0, 1.0, -1.0], dtype=F64)[: len(layer.b)])
+    return network
+
+
 def _clocks(generator: torch.Generator) -> nn.Module:
     inputs, _, layers = _sizes(generator)
     return _bent(ClockworkRNN(inputs, HIDDEN, layers, periods=(1, 2, 3), start=1, dtype=F64), generator)
@@ -143,6 +152,7 @@ KINDS: Mapping[str, Callable[[torch.Generator], nn.Module]] = {
     "ScoRNN": _kind(ScoRNN, rho=2, learn_initial_state=True),
     "ExpRNN": _kind(ExpRNN),
     "URNN, restricted": _stretched,
+    "URNN, restricted, b > 0": _opened,
     "URNN, full, not unitary": _nearly_unitary,
     "CoRNN, explicit": _kind(CoRNN, dt=_between(0.05, 0.6), gamma=_between(0.2, 3.0), epsilon=_between(0.1, 3.0)),
     "CoRNN, implicit": _kind(
@@ -175,6 +185,7 @@ KINDS: Mapping[str, Callable[[torch.Generator], nn.Module]] = {
     "ARNN22, midpoint, relu": _kind(ARNN22, dt=_between(0.01, 0.3), scheme="explicit_midpoint", activation="relu"),
     "ARNN22, Euler": _kind(ARNN22, dt=_between(0.01, 0.3), scheme="forward_euler"),
     "LinOSS, imex": _kind(LinOSS, dt=_between(0.1, 0.6), guard="clamp"),
+    "LinOSS, imex, unstable": _kind(LinOSS, dt=_between(0.5, 3.0), guard="none"),
     "LinOSS, im": _kind(LinOSS, dt=_between(0.1, 1.0), scheme="im"),
     "IndRNN, relu": _kind(IndRNN),
     "IndRNN, tanh": _kind(IndRNN, activation="tanh"),

@@ -6,6 +6,7 @@ the class, so that only the asked-for one is imported. Of other recurrent cells 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
@@ -62,8 +63,8 @@ def certify(
     N = ``steps``; zero initial state, or the one that the network has learned; no dropout. Gradients are those of
     E = (1/N) Σ_n ½|y_n − ȳ_n|², y the output of the last layer, or of one of these terms, with |ȳ| ≤ ``target_bound``
     entrywise. ``rms_energy``, of UnICORNN alone, is the measured rms of √(αy² + z²) for the estimate of the rebuilding
-    error. Lines without a bound say why; of a cell without theorems all do. All logarithms are rounded outward. Proofs:
-    docs/derivations/certificates.md, of UnICORNN docs/derivations/gradient_bounds.md.
+    error. Lines without a bound say why; of a cell without theorems, or one that changes another's methods, all do. All
+    logarithms are rounded outward. Proofs: docs/derivations/certificates.md, of UnICORNN gradient_bounds.md there.
 
     Raises TypeError for a module that is no recurrent cell; ValueError for a bidirectional network, parameters that are
     not finite, a bound that is negative or not finite, and ``rms_energy`` for another cell.
@@ -75,17 +76,21 @@ def certify(
         raise ValueError(
             f"rms_energy is of UnICORNN's estimate, but network is a {type(network).__name__}. Leave it out."
         )
+    first = next(network.parameters())
+    if first.device.type != "cpu":
+        network = copy.deepcopy(network).cpu()
     layers = _nothing_known(network, question) if family is None else _theorems(family)(network, question)
-    dtype = str(next(network.parameters()).dtype).removeprefix("torch.")
-    size = int(getattr(network, "hidden_size", 0))
+    dtype, size = str(first.dtype).removeprefix("torch."), int(getattr(network, "hidden_size", 0))
     return NetworkBounds(layers, steps, float(input_bound), float(target_bound), dtype, type(network).__name__, size)
 
 
 def _family(network: nn.Module) -> Family | None:
-    """Of the first class among the ancestors that has theorems; TypeError if none is a recurrent cell."""
+    """Of the class, or of the one that it derives from without changing it; TypeError if it is no recurrent cell."""
+    changed: set[str] = set()
     for kind in type(network).__mro__:
         if kind.__name__ in FAMILIES and kind.__module__.startswith(("odernn.cells.", "torch.nn.modules.rnn")):
-            return FAMILIES[kind.__name__]
+            return None if changed & set(dir(kind)) else FAMILIES[kind.__name__]
+        changed |= {name for name in vars(kind) if not name.startswith(("__", "_abc_"))}
     from odernn.cells.recurrent import RecurrentNetwork  # torch is imported by whoever has a network
 
     if isinstance(network, RecurrentNetwork):
@@ -132,10 +137,13 @@ def _theorems(family: Family) -> Layers:
     return field.layers_of
 
 
-def _nothing_known(network: Any, question: Question) -> tuple[LayerBounds, ...]:
-    """A line a quantity that says so."""
+def _nothing_known(network: nn.Module, question: Question) -> tuple[LayerBounds, ...]:
+    """A line a quantity that says so, layer by layer; of a module without layers, one."""
     why = f"no theorem here is about {type(network).__name__}"
-    names = sorted({name.split(".")[-1] for name, _ in network.layers[0].named_parameters()})
-    quantities = ("states, n ≤ N", "‖∂X_N/∂X_1‖", *(f"|dE/dθ|, θ = {name}" for name in names))
-    lines = tuple(unknown(quantity, why) for quantity in quantities)
-    return tuple(LayerBounds(number, lines, ()) for number in range(1, len(network.layers) + 1))
+    layers = list(getattr(network, "layers", [network]))
+    found = []
+    for number, layer in enumerate(layers, 1):
+        names = [name for name, _ in layer.named_parameters()]
+        quantities = ("states, n ≤ N", "‖∂X_N/∂X_1‖", *(f"|dE/dθ|, θ = {name}" for name in names))
+        found.append(LayerBounds(number, tuple(unknown(quantity, why) for quantity in quantities), ()))
+    return tuple(found)

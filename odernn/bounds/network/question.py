@@ -34,12 +34,14 @@ class Question:
 
 
 def check_network(network: nn.Module) -> None:
-    """Raises ValueError for a bidirectional network and for a parameter that is not finite."""
+    """Raises ValueError for a bidirectional network and for a parameter that is not finite or has no values."""
     if getattr(network, "bidirectional", False):
         raise ValueError(
             "The network is bidirectional, and the gradient bounds add up paths that run forwards in time only. "
             "Certify a network of one direction."
         )
     for name, parameter in network.named_parameters():
+        if parameter.is_meta:
+            raise ValueError(f"The parameter {name} is on the device meta, where it has no values. Load weights first.")
         if not bool(parameter.isfinite().all()):
             raise ValueError(f"The parameter {name} has an entry that is not finite. Nothing is bounded then.")

@@ -21,7 +21,7 @@ FAST = 1
 def test_every_cell_with_theorems_is_attacked() -> None:
     kinds = {type(draw(torch.Generator().manual_seed(0))).__name__ for draw in attacks.KINDS.values()}
     assert kinds | {"UnICORNN"} == set(certification.FAMILIES)
-    assert len(attacks.KINDS) == 29
+    assert len(attacks.KINDS) == 31
 
 
 @pytest.mark.parametrize(("networks", "tries"), [(FAST, 4), slow((12, 24))])

@@ -513,8 +513,11 @@ def test_a_class_that_borrows_a_name_borrows_no_theorem() -> None:
         pass
 
     assert certify(LEM(), input_bound=1.0, steps=2).layers[0].bounds[0].log is None
-    inherited = type("Mine", (cells.get("lem"),), {})(2, 3)
-    assert certify(inherited, input_bound=1.0, steps=2).layers[0].bounds[0].log is not None
+    for kind, arguments in ((cells.get("lem"), (2, 3)), (torch.nn.GRU, (2, 3))):
+        inherited = type("Mine", (kind,), {"extra": 1})(*arguments)
+        assert certify(inherited, input_bound=1.0, steps=2).layers[0].bounds[0].log is not None
+        changed = type("Mine", (kind,), {"forward": lambda self, u: u})(*arguments)
+        assert all(line.log is None for line in certify(changed, input_bound=1.0, steps=2).layers[0].bounds)
 
 
 def test_refusals_name_the_thing_and_the_next_step() -> None:
@@ -528,6 +531,8 @@ def test_refusals_name_the_thing_and_the_next_step() -> None:
         certify(torch.nn.LSTM(2, 3, bidirectional=True), input_bound=1.0, steps=3)
     with pytest.raises(TypeError, match=r"verification\.trial"):
         certify(torch.nn.Sequential(network), input_bound=1.0, steps=3)
+    with pytest.raises(ValueError, match="on the device meta"):
+        certify(ExpRNN(2, 3, device="meta"), input_bound=1.0, steps=3)
     projected = certify(torch.nn.LSTM(2, 4, proj_size=2), input_bound=1.0, steps=3).layers[0]
     assert all(line.log is None for line in projected.bounds)
 
