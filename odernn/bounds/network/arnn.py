@@ -19,8 +19,9 @@ import torch
 from torch import Tensor
 
 from odernn.bounds.network import greedy
-from odernn.bounds.network.euler import PART, computed_pushes, pushed, skew_step_rate
+from odernn.bounds.network.euler import computed_pushes, pushed, skew_step_rate
 from odernn.bounds.network.levels import (
+    PART,
     LayerTheory,
     Level,
     add_logs,

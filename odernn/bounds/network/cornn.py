@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from odernn.bounds.network import greedy
-from odernn.bounds.network.euler import PART
 from odernn.bounds.network.levels import (
+    PART,
     LayerTheory,
     Level,
     before,

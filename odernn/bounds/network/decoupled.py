@@ -18,9 +18,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from odernn.bounds.network.euler import PART
 from odernn.bounds.network.greedy import FREE_DRIVE
-from odernn.bounds.network.levels import PATHS, precision_of, roundoff
+from odernn.bounds.network.levels import PART, PATHS, precision_of, roundoff
 from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import (
     EVERY_INPUT,

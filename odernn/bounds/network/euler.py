@@ -10,7 +10,6 @@ Proofs, and the midpoint rule: docs/derivations/certificates.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from odernn.bounds.network.levels import (
     add_logs,
     before,
     euclidean_error,
+    euclidean_theory,
     input_level,
     precision_of,
     report_of,
@@ -32,7 +32,7 @@ from odernn.bounds.network.levels import (
 from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import EVERY_INPUT, LayerBounds, QuantityBound, computed_line
 from odernn.bounds.network.states import outward
-from odernn.bounds.network.sweeps import NOTHING, Logs, StepConstants, geometric, linear_growth, log_norm, log_of
+from odernn.bounds.network.sweeps import NOTHING, Logs, linear_growth, log_norm, log_of
 from odernn.cells.antisymmetric import AntisymmetricLayer
 from odernn.fields import spectra
 from odernn.orthogonal.cayley import skew
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from odernn.cells.lipschitz import LipschitzRNN, LipschitzRNNLayer
 
 JACOBIAN = "‖∂h_N/∂h_1‖₂"
-PART = "two states part by no more than the bound on the Jacobian allows."
 
 
 def layers_of(network: AntisymmetricRNN | LipschitzRNN, question: Question) -> tuple[LayerBounds, ...]:
@@ -108,21 +107,7 @@ def _antisymmetric(layer: AntisymmetricLayer, level: Level, steps: int) -> Layer
         climb = add_logs(climb, log_dt + quarter + log_norm(layer.V_g))
     if layer.b_g is not None:
         direct["b_g"] = np.full(steps, log_dt + quarter)
-    return theory(direct, lines, above, rate, climb, direct)
-
-
-def theory(
-    parameters: Iterable[str],
-    lines: tuple[QuantityBound, ...],
-    above: Level,
-    rate: float | Logs,
-    climb: float,
-    direct: dict[str, Logs],
-) -> LayerTheory:
-    """Of a layer with one block, measured in the Euclidean norm, whose steps are Lipschitz."""
-    columns = {name: outward(logs)[:, None] for name, logs in direct.items()}
-    constants = StepConstants(geometric(rate), np.array([outward(climb)]), 0.0, columns)
-    return LayerTheory(lines, above, constants, tuple(parameters), says=(PART,))
+    return euclidean_theory(direct, lines, above, rate, climb, direct)
 
 
 # --- Lipschitz RNN
@@ -154,7 +139,7 @@ def _lipschitz(layer: LipschitzRNNLayer, level: Level, steps: int) -> LayerTheor
     direct = {"M_A": chain + shares[0] + at, "M_W": chain + shares[1] + at, "V": chain + level.entry}
     if layer.b is not None:
         direct["b"] = np.full(steps, chain)
-    return theory(direct, lines, above, rate, chain + log_norm(layer.V), direct)
+    return euclidean_theory(direct, lines, above, rate, chain + log_norm(layer.V), direct)
 
 
 def _chosen_step(A: Tensor, W: Tensor, dt: float, half: float) -> greedy.Step:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from odernn.bounds.network.euler import pushed, theory
+from odernn.bounds.network.euler import pushed
 from odernn.bounds.network.levels import (
     LayerTheory,
     Level,
@@ -26,6 +26,7 @@ from odernn.bounds.network.levels import (
     computed_drive,
     driven,
     euclidean_error,
+    euclidean_theory,
     input_level,
     precision_of,
     report_of,
@@ -35,7 +36,7 @@ from odernn.bounds.network.levels import (
 from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import THESE_INPUTS, LayerBounds, QuantityBound, computed_line, unknown
 from odernn.bounds.network.states import outward
-from odernn.bounds.network.sweeps import NOTHING, Logs, StepConstants, Sweep, linear_growth, log_norm, log_of
+from odernn.bounds.network.sweeps import NOTHING, Logs, StepConstants, Sweep, geometric, linear_growth, log_norm, log_of
 from odernn.cells.clockwork import ClockworkLayer, ClockworkRNN
 from odernn.cells.lem import LEM
 from odernn.fields import spectra
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 STATES = "thm-C-gated (a)"
 NO_JACOBIAN = "no theorem here bounds what its gates do to a change"
+LARGEST_STATE, TOO_LARGE = 300.0, "its states may exceed every number of use: take dt ≤ 1"
+"""log of the states of LEM beyond which Jacobians are not bounded."""
 
 
 def layers_of(network: nn.Module, question: Question) -> tuple[LayerBounds, ...]:
@@ -89,7 +92,7 @@ def _clockwork(layer: ClockworkLayer, level: Level, steps: int, start: int) -> L
     direct["V"] = level.entry
     if layer.b is not None:
         direct["b"] = np.zeros(steps)
-    return theory(direct, lines, above, rates, log_norm(layer.V), direct)
+    return euclidean_theory(direct, lines, above, rates, log_norm(layer.V), direct)
 
 
 def clock_rates(layer: ClockworkLayer, steps: int, start: int) -> Logs:
@@ -154,15 +157,9 @@ def _plain(network: nn.RNNBase, number: int, names: tuple[str, ...], level: Leve
             computed_line("‖ĥ_n‖₂ as computed", float(norm[-1]), final, "thm-C-gated (c)", THESE_INPUTS),
         ]
     jacobian = QuantityBound("‖∂h_N/∂h_1‖₂", float(outward((steps - 1) * rate, steps)), "thm-C-gated (c)")
-    direct = {
-        name: before(above.entry, NOTHING)
-        if "weight_hh" in name
-        else level.entry
-        if "weight_ih" in name
-        else np.zeros(steps)
-        for name in names
-    }
-    return theory(names, (*states, jacobian), above, rate, log_norm(V), direct)
+    multiplied = {"weight_hh": before(above.entry, NOTHING), "weight_ih": level.entry}
+    direct = {name: multiplied.get(name.removesuffix(f"_l{number}"), np.zeros(steps)) for name in names}
+    return euclidean_theory(names, (*states, jacobian), above, rate, log_norm(V), direct)
 
 
 def _computed_relu(W: Tensor, V: Tensor, level: Level, lifted: float, steps: int, precision: Any) -> Logs | None:
@@ -190,16 +187,13 @@ def _lem(network: LEM, question: Question) -> tuple[LayerBounds, ...]:
 
 def lem_states(dt: float, steps: int) -> Logs:
     """log of |z_n| and |y_n|: c_n = (1 − dt) c_{n−1} + dt, for dt > 1 the largest over D.   thm-C-gated (d)"""
-    bounds, c = np.empty(steps), 0.0
-    for n in range(steps):
-        c = (1 - dt) * c + dt if dt <= 1 else max(c, 1.0, (dt - 1) * c + dt)
-        c *= 1 + 4 * 2.0**-53
-        bounds[n] = min(c, 1.0) if dt <= 1 else c
-        if c > 2.0**900:
-            raise ValueError(
-                f"dt is {dt}, for which no bound on LEM's states is a float64 after {n} steps. Take dt ≤ 2."
-            )
-    return np.asarray(outward(np.log(bounds)))
+    if dt <= 1:
+        n = np.arange(1.0, steps + 1)
+        with np.errstate(divide="ignore"):
+            return np.asarray(outward(np.log(-np.expm1(n * np.log1p(-dt)))))
+    pushes = np.full((steps, 1), math.log(dt))
+    grown = geometric(math.log(dt - 1))(pushes, np.array([NOTHING]))[:, 0]
+    return np.maximum(np.maximum.accumulate(grown), 0.0)
 
 
 def _two_states(layer: LEMLayer, level: Level, steps: int) -> LayerTheory:
@@ -208,6 +202,11 @@ def _two_states(layer: LEMLayer, level: Level, steps: int) -> LayerTheory:
     computed = states + math.log1p(64 * u) + np.arange(1, steps + 1) * math.log1p(16 * u)
     root = math.log(n) / 2
     above = Level(states, outward(states + root), computed, outward(computed + root))
+    if states[-1] > LARGEST_STATE:
+        quantity = "‖∂X_N/∂X_1‖_∞, X = (y, z)"
+        known = _state_lines(states, computed)
+        parameters = tuple(name for name, _ in layer.named_parameters())
+        return LayerTheory((*known, unknown(quantity, TOO_LARGE)), above, None, parameters, TOO_LARGE)
     c = math.exp(states[-1])
     w_1, w_2, w_z = (largest_row(block) for block in layer.W.double().chunk(3))
     norms = (w_1, w_2, w_z, largest_row(layer.W_y.double()))
@@ -227,15 +226,20 @@ def _two_states(layer: LEMLayer, level: Level, steps: int) -> LayerTheory:
     sweep = two_block_sweep(dt, c, norms)
     alone = np.full((steps, 2), NOTHING)
     grown = float(np.max(sweep(alone[1:], np.zeros(2))[-1])) if steps > 1 else 0.0
-    lines = (
-        QuantityBound("|y_n|, |z_n|, n ≤ N", float(states[-1]), "thm-C-gated (d)"),
-        computed_line("|ŷ_n|, |ẑ_n| as computed", float(states[-1]), float(computed[-1]), "thm-C-gated (d)"),
-        QuantityBound("‖∂X_N/∂X_1‖_∞, X = (y, z)", grown, "thm-C-gated (e)"),
-    )
+    jacobian = QuantityBound("‖∂X_N/∂X_1‖_∞, X = (y, z)", grown, "thm-C-gated (e)")
+    lines = (*_state_lines(states, computed), jacobian)
     parameters = tuple(name for name, _ in layer.named_parameters())
     constants = StepConstants(sweep, climb, 0.0, {name: outward(logs) for name, logs in direct.items()})
     says = ("two states within these bounds part by no more than the bound on the Jacobian allows.",)
     return LayerTheory(lines, above, constants, parameters, says=says)
+
+
+def _state_lines(states: Logs, computed: Logs) -> tuple[QuantityBound, ...]:
+    exact, found = float(states[-1]), float(computed[-1])
+    return (
+        QuantityBound("|y_n|, |z_n|, n ≤ N", exact, "thm-C-gated (d)"),
+        computed_line("|ŷ_n|, |ẑ_n| as computed", exact, found, "thm-C-gated (d)"),
+    )
 
 
 def largest_row(matrix: Tensor) -> float:

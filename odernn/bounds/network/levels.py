@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import THESE_INPUTS, LayerBounds, QuantityBound, unknown
 from odernn.bounds.network.states import outward
-from odernn.bounds.network.sweeps import Logs, StepConstants, log_gradients, log_norm, log_of
+from odernn.bounds.network.sweeps import Logs, StepConstants, geometric, log_gradients, log_norm, log_of
 from odernn.bounds.reconstruction import PRECISIONS, Precision
 from odernn.fields import spectra
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 PATHS = "thm-C-path"
+PART = "two states part by no more than the bound on the Jacobian allows."
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,20 @@ class LayerTheory:
     parameters: tuple[str, ...]
     why: str = ""
     says: tuple[str, ...] = ()
+
+
+def euclidean_theory(
+    parameters: Iterable[str],
+    lines: tuple[QuantityBound, ...],
+    above: Level,
+    rate: float | Logs,
+    climb: float,
+    direct: dict[str, Logs],
+) -> LayerTheory:
+    """Of a layer with one block, measured in the Euclidean norm, whose steps are Lipschitz."""
+    columns = {name: outward(logs)[:, None] for name, logs in direct.items()}
+    constants = StepConstants(geometric(rate), np.array([outward(climb)]), 0.0, columns)
+    return LayerTheory(lines, above, constants, tuple(parameters), says=(PART,))
 
 
 def input_level(question: Question, size: int) -> Level:
