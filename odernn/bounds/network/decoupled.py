@@ -236,25 +236,20 @@ def _independent(layer: IndRNNLayer, below: NeuronLevel, steps: int) -> Decouple
     computed = _computed_states(layer, w, V, b, below, steps)
     exact = float(states.max())
     final = None if computed is None else float(computed.max())
-    jacobian, count = "‖∂h_N/∂h_1‖₂", steps - 1
-    largest = float(np.max(np.abs(w)))
-    lines = (
+    count, largest = steps - 1, float(np.max(np.abs(w)))
+    lines = [
         QuantityBound("|h_n|, n ≤ N", exact, "thm-C-line (d)", THESE_INPUTS),
         computed_line("|ĥ_n| as computed", exact, final, "thm-C-line (d)", THESE_INPUTS),
-        QuantityBound(jacobian, float(outward(count * float(log_w.max()), count)), "thm-C-line (e)"),
-        QuantityBound(
-            "the same, from below",
-            count * math.log(largest) - count * 2.0**-48 if largest > 0 else 0.0 if not count else -math.inf,
-            "thm-C-line (e)",
-            FREE_DRIVE,
-            "≥",
-        ),
-    )
+        QuantityBound("‖∂h_N/∂h_1‖₂", float(outward(count * float(log_w.max()), count)), "thm-C-line (e)"),
+    ]
+    if largest > 0:
+        least = count * math.log(largest) - count * 2.0**-48
+        lines.append(QuantityBound("the same, from below", least, "thm-C-line (e)", FREE_DRIVE, "≥"))
     direct = {"w": states, "V": np.full(len(w), float(below.logs.max()))}
     if layer.b is not None:
         direct["b"] = np.zeros(len(w))
     says = (PART,)
-    return DecoupledLayer(NeuronLevel(states, computed, is_relu), response, lines, np.abs(V), direct, says)
+    return DecoupledLayer(NeuronLevel(states, computed, is_relu), response, tuple(lines), np.abs(V), direct, says)
 
 
 def log_powers_sum(log_w: Logs, steps: int) -> Logs:

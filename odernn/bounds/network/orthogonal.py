@@ -126,10 +126,11 @@ def _theory(layer: Any, level: Level, steps: int) -> LayerTheory:
     norm = linear_growth(W.log_size, np.logaddexp(driven(V, level), log_of(lifted)), start)
     computed = _computed(layer, W, V, level, lifted, start, steps) if W.is_formed else None
     above = Level(norm, norm, computed, computed)
-    lines = [QuantityBound("‖h_n‖₂, n ≤ N", float(norm[-1]), STATES, THESE_INPUTS)]
+    largest = float(norm.max())  # not the last one, where ‖W‖ < 1 and the start is large
+    lines = [QuantityBound("‖h_n‖₂, n ≤ N", largest, STATES, THESE_INPUTS)]
     if W.is_formed:
-        final = None if computed is None else float(computed[-1])
-        lines.append(computed_line("‖ĥ_n‖₂ as computed", float(norm[-1]), final, COMPUTED, THESE_INPUTS))
+        final = None if computed is None else float(computed.max())
+        lines.append(computed_line("‖ĥ_n‖₂ as computed", largest, final, COMPUTED, THESE_INPUTS))
     else:
         lines.append(unknown("‖ĥ_n‖₂ as computed", BY_FACTORS))
     has_rate = is_real or is_lipschitz
@@ -152,11 +153,9 @@ def _jacobian_lines(
         return [unknown(exact, STRETCHED), unknown(distance, STRETCHED)]
     grown = float(outward(count * W.log_size, count))
     lines = [QuantityBound(exact, grown, JACOBIAN)]
-    if keeps_all:
-        least = count * math.log(W.least) if W.least > 0 else -math.inf
-        lines.append(
-            QuantityBound("the same, from below", -float(outward(-least, count)), JACOBIAN, "where no z_i is 0", "≥")
-        )
+    if keeps_all and W.least > 0:
+        least = -float(outward(-count * math.log(W.least), count))
+        lines.append(QuantityBound("the same, from below", least, JACOBIAN, "where no z_i is 0", "≥"))
     of_run = QuantityBound(computed, float(outward(count * W.log_defect, count)), JACOBIAN)
     lines.append(of_run if W.is_formed else unknown(computed, BY_FACTORS))
     if is_lipschitz:

@@ -377,6 +377,20 @@ def test_a_stored_unitary_matrix_counts_with_what_it_is_off() -> None:
     assert lines["the same, from below"].log < 20 * math.log(1.05)  # type: ignore[operator]
 
 
+def test_a_large_start_is_bounded_where_it_is_largest() -> None:
+    network = URNN(1, 3, capacity="full", learn_initial_state=True, generator=drawn(), dtype=F64)
+    with torch.no_grad():
+        network.layers[0].W.mul_(0.5)
+        network.layers[0].h0.fill_(100.0)
+    lines = certify(network, input_bound=0.0, steps=9).layers[0]
+    exact = 0.5 * 100.0 * 6**0.5
+    for quantity in ("‖h_n‖₂, n ≤ N", "‖ĥ_n‖₂ as computed"):
+        assert lines[quantity].log == pytest.approx(math.log(exact), abs=1e-9)
+    silent = ScoRNN(1, 2, rho=0, dtype=F64)
+    assert certify(bent(IndRNN(1, 2), 0, 0.0), input_bound=1.0, steps=3).layers[0]["‖∂h_N/∂h_1‖₂"].log < -1000  # type: ignore[operator]
+    assert certify(silent, input_bound=0.0, steps=3).layers[0]["‖h_n‖₂, n ≤ N"].log < -600  # type: ignore[operator]
+
+
 def test_what_biases_allow_is_said() -> None:
     network = ExpRNN(1, 3, generator=drawn(), dtype=F64)
     with torch.no_grad():
