@@ -12,7 +12,7 @@
     cayley_rounding   how orthogonal a computed matrix is: from its residual, its solver, its updates
     hidden_gradient   gradients of hidden states through orthogonal matrices and modReLU
     arnn              antisymmetric networks: powers of a step at constant slopes, and drives that make them grow
-    network           all of it for one network: ``certify``
+    network           all of it for one network of any cell: ``certify``
 
 Every bound is a pure function that returns a **natural logarithm**, written once over a number namespace
 (``numbers.FLOATS`` or ``numbers.BALLS``): the text that a table prints is the text that a certificate proves.

@@ -19,4 +19,6 @@ from odernn.bounds import words as words
 from odernn.bounds.network import LayerBounds as LayerBounds
 from odernn.bounds.network import LogBound as LogBound
 from odernn.bounds.network import NetworkBounds as NetworkBounds
+from odernn.bounds.network import NeuronBounds as NeuronBounds
+from odernn.bounds.network import QuantityBound as QuantityBound
 from odernn.bounds.network import certify as certify

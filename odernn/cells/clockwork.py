@@ -136,7 +136,9 @@ class ClockworkRNN(ClockedNetwork):
     of that graph has weights of its own for every time of a period, this cell has the same for all.
     """
 
-    holds: ClassVar[str] = "|h| ≤ 1 in every component for all weights; nothing of its gradients"
+    holds: ClassVar[str] = (
+        "|h| ≤ 1 in every component for all weights; of its gradients no more than norms of W give (bounds.certify)"
+    )
 
     def __init__(
         self,

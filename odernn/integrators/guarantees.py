@@ -188,6 +188,18 @@ def stage_growth(matrix: Any) -> Any:
     return growth
 
 
+def push_from_rest(method: Method, field: Field, step_size: Tensor | float, at_rest: float) -> float | None:
+    """h F Σ |b_i| ℓ_i ≥ ‖Φ_h(0; x)‖ for every x with ‖f(0; x)‖ ≤ F = ``at_rest``, ℓ = (I − hL|A|)⁻¹ 1, h the largest.
+
+    ‖k_i‖ ≤ F + L ‖Y_i‖ and ‖Y_i‖ ≤ h Σ |a_ij| ‖k_j‖. None where hL|A| leaves no such ℓ: then the stages need not be
+    near zero.
+    """
+    h = float(torch.as_tensor(step_size, dtype=torch.float64).detach().max())
+    A, b = _moduli(in_stages(method))
+    stages = stage_growth(h * field.constants().lipschitz * A)
+    return None if stages is None else float(h * at_rest * (b @ stages) * (1 + ROUNDING))
+
+
 def _circle_form(method: Method, ratio: Fraction) -> Rows:
     r = fmpq(ratio.numerator, ratio.denominator)
     return entrywise(lambda m, g: m + r * g, burrage_butcher(method), form_of(method).gram)
@@ -406,4 +418,11 @@ def _named(method: Method) -> str:
     return f'"{method.name}"'
 
 
-__all__ = ["Guarantees", "InputRule", "circle_contractivity_radius", "guarantees_of", "order_on_inputs"]
+__all__ = [
+    "Guarantees",
+    "InputRule",
+    "circle_contractivity_radius",
+    "guarantees_of",
+    "order_on_inputs",
+    "push_from_rest",
+]

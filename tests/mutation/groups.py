@@ -68,7 +68,7 @@ GROUPS = (
     _bounds("jacobian forms words", "jacobian"),
     _bounds("layers routes", "layers gradient"),
     _bounds("gradient", "gradient network"),
-    _bounds("network/network_bounds network/states network/weights", "network gradient trials"),
+    _bounds("network/unicornn network/states network/weights", "network gradient trials"),
     _bounds("reconstruction", "reconstruction network"),
     _bounds("sensitivity", "sensitivity"),
     _bounds("numbers", "numbers sharp jacobian"),

@@ -17,6 +17,7 @@ from flint import fmpq
 from odernn import UnICORNN, tableaus
 from odernn.architecture import RNNGraph, drawing, get, pictures
 from odernn.bounds import certify
+from odernn.bounds.network.report import Sign
 from odernn.tableaus import families
 from odernn.tableaus.catalogue import nystrom
 from odernn.tableaus.methods import in_stages
@@ -196,9 +197,9 @@ def test_bounds_are_rows_of_logarithms_that_are_not_below_them() -> None:
     torch.manual_seed(0)
     report = certify(UnICORNN(2, 3, 2, dt=0.05, alpha=1.0), input_bound=1.0, steps=40)
     (rows,) = cells(report._repr_html_())
-    assert rows[0] == ["layer", "quantity", "log₁₀ of the bound", "theorem"]
-    found = {(row[0], row[1]): (float(row[2].replace("−", "-")), row[3]) for row in rows[1:]}
-    assert len(found) == len(rows) - 1 == sum(8 + len(layer.gradients) for layer in report.layers)
+    assert rows[0] == ["layer", "quantity", "log₁₀ of the bound", "theorem", "proved for"]
+    found = {(row[0], row[1]): (float(row[2].strip("≥≈ ").replace("−", "-")), row[3]) for row in rows[1:]}
+    assert len(found) == len(rows) - 1 == sum(9 + len(layer.gradients) for layer in report.layers)
     for layer in report.layers:
         wanted = {f"|dE/dθ|, θ = {name}": (bound.value, bound.theorem) for name, bound in layer.gradients.items()}
         wanted |= {
@@ -208,6 +209,8 @@ def test_bounds_are_rows_of_logarithms_that_are_not_below_them() -> None:
         for quantity, (log, theorem) in wanted.items():
             shown, by = found[f"{layer.layer}", quantity]
             assert by == theorem and 0 <= shown - log / math.log(10) < 2e-3 * abs(log) + 1e-12, quantity
+        lowest, _ = found[f"{layer.layer}", "the same, from below"]
+        assert 0 <= layer.lower_rate / math.log(10) - lowest < 2e-3 * layer.lower_rate + 1e-12
     (alone,) = cells(report.layers[0]._repr_html_())
     assert alone == rows[: len(alone)]
     bound = report.layers[0].gradients["w"]
@@ -226,12 +229,28 @@ def test_bounds_are_rows_of_logarithms_that_are_not_below_them() -> None:
         (-9.8, "−4.256"),
         (3e5, "130289"),
         (-math.inf, "−∞: it is 0"),
-        (None, "none: the dtype is too coarse"),
     ],
 )
-def test_a_bound_of_which_less_is_shown_is_rounded_up(log: float | None, shown: str) -> None:
-    bounds = cells(written_bounds.html(written_bounds.LogBound(log, "thm")))  # type: ignore[arg-type]
+def test_a_bound_of_which_less_is_shown_is_rounded_up(log: float, shown: str) -> None:
+    bounds = cells(written_bounds.html(written_bounds.LogBound(log, "thm")))
     assert bounds[0][1] == [shown, "thm"]
+
+
+@pytest.mark.parametrize(
+    ("log", "sign", "shown"),
+    [
+        (math.log(10), "≥", "≥ 0.999"),  # the double is a little above, its logarithm is divided by more
+        (-9.8, "≥", "≥ −4.257"),
+        (945.0, "≥", "≥ 410.4"),
+        (-9.8, "≤", "−4.256"),
+        (0.0, "≈", "≈ 0"),
+        (None, "≤", "nothing is known"),
+    ],
+)
+def test_a_bound_from_below_is_rounded_down(log: float | None, sign: Sign, shown: str) -> None:
+    line = written_bounds.QuantityBound("q", log, "" if log is None else "thm", "why", sign)
+    (rows,) = cells(line._repr_html_())
+    assert rows[1] == ["q", shown, "–" if log is None else "thm", "why"]
 
 
 def test_nothing_is_written_before_somebody_looks() -> None:

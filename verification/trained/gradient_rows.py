@@ -16,7 +16,7 @@ import flint
 import torch
 from torch import Tensor
 
-from odernn.bounds.network import NetworkBounds
+from odernn.bounds.network import NetworkBounds, NeuronBounds
 from odernn.bounds.numbers import BALLS
 from odernn.cells.unicornn import UnICORNN
 from verification.cases.inequality import ALPHA_POSITIVE, STEP_BELOW_ONE, T_AT_MOST_ONE
@@ -162,12 +162,12 @@ def _gradient(network: UnICORNN, one: Sample, theta: str, layer: int) -> Tensor:
 # --- the library's own
 
 
-def theorem_rows(gradients: Mapping[str, float], bounds: NetworkBounds, sample: Sample) -> list[Row]:
+def theorem_rows(gradients: Mapping[str, float], bounds: NetworkBounds[NeuronBounds], sample: Sample) -> list[Row]:
     """thm-G, thm-G-inf, rounded outward: of every parameter of every layer, for E of the papers with ȳ = 0."""
     return _theorem_rows(gradients, bounds, sample, shift=0.0, loss="")
 
 
-def loss_rows(loss: LossGradients, bounds: NetworkBounds, sample: Sample) -> list[Row]:
+def loss_rows(loss: LossGradients, bounds: NetworkBounds[NeuronBounds], sample: Sample) -> list[Row]:
     """The same for the task's loss: its bound on |∂E_n/∂y^L_n| in place of Ŷ_L, that of ȳ = 0."""
     if loss.error == 0:
         return []
@@ -179,7 +179,7 @@ def loss_rows(loss: LossGradients, bounds: NetworkBounds, sample: Sample) -> lis
 
 
 def _theorem_rows(
-    gradients: Mapping[str, float], bounds: NetworkBounds, sample: Sample, *, shift: float, loss: str
+    gradients: Mapping[str, float], bounds: NetworkBounds[NeuronBounds], sample: Sample, *, shift: float, loss: str
 ) -> list[Row]:
     rows = []
     for layer in bounds.layers:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from odernn.bounds import sharp
-from odernn.bounds.network import NetworkBounds
+from odernn.bounds.network import NetworkBounds, NeuronBounds
 from odernn.bounds.numbers import BALLS, FLOATS
 from odernn.cells.unicornn import UnICORNN
 from verification.claim import Claim, Part, Premise, Setting, admissible
@@ -175,7 +175,9 @@ def _supremum(alpha: Fraction, h: Fraction, n: int, quantity: str) -> Any:
     )
 
 
-def neuron_rows(states: Sequence[tuple[Tensor, Tensor]], bounds: NetworkBounds, sample: Sample) -> list[Row]:
+def neuron_rows(
+    states: Sequence[tuple[Tensor, Tensor]], bounds: NetworkBounds[NeuronBounds], sample: Sample
+) -> list[Row]:
     """thm-S with each neuron's own h, rounded outward by ``odernn.bounds.certify``: the sharpest bound on states."""
     of_layers = []
     for layer, (pair, own) in enumerate(zip(states, bounds.layers, strict=True), 1):

@@ -1,12 +1,19 @@
 """Every bound for one network: ``certify``.
 
-network_bounds  the theorems put together for the weights of a network
+certification   which theorems a class of networks has
+question        what is asked, and what is refused
 report          what comes out, and as text
-weights         the coefficients of a network as the bounds need them
-states          bounds on |y_n| and |z_n| of each neuron, of the exact recurrence and of the computed one
+sweeps          what a step does to a change, and sums over all paths of a stack
+unicornn        UnICORNN, with ``weights``, its coefficients, and ``states``, bounds on |y_n| and |z_n| of each neuron
+levels          what a layer hands to the next one, and the report of a stack
+greedy          lower bounds on Jacobians: slopes chosen step by step
+orthogonal      ScoRNN, ExpRNN, URNN                  euler       AntisymmetricRNN, LipschitzRNN
+cornn           CoRNN                                 arnn        ARNN12, ARNN22
+decoupled       LinOSS, IndRNN                        gated       LEM, ClockworkRNN, and torch's LSTM, GRU, RNN
+field           IntegratorRNN
 """
 
-from odernn.bounds.network.network_bounds import certify
-from odernn.bounds.network.report import LayerBounds, LogBound, NetworkBounds
+from odernn.bounds.network.certification import certify
+from odernn.bounds.network.report import LayerBounds, LogBound, NetworkBounds, NeuronBounds, QuantityBound
 
-__all__ = ["LayerBounds", "LogBound", "NetworkBounds", "certify"]
+__all__ = ["LayerBounds", "LogBound", "NetworkBounds", "NeuronBounds", "QuantityBound", "certify"]

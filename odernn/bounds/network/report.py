@@ -1,30 +1,25 @@
-"""What ``certify`` answers: the bounds of every layer, and the report as text."""
+"""What ``certify`` answers: the bounds of every layer, and the report as text. One form for every cell."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from tabulate import tabulate
 
 from odernn import notebook
 
-HEADERS = [
-    "layer",
-    "h",
-    "|y| ≤",
-    "|z| ≤",
-    "rounding adds",
-    "rebuilt y₀ off ≤",
-    "z₀ off ≤",
-    "≈ (√Q)",
-    "growth rate a step",
-    "neurons",
-]
+HEADERS = ("layer", "quantity", "bound", "by", "proved for")
 NO_INFORMATION = "no information"
 MOST_DECADES = 38.5
 """The largest float32: beyond it an error or a gradient is none that anybody could use."""
+UNKNOWN = "nothing is known"
+EVERY_INPUT, THESE_INPUTS = "every input", "|u| ≤ U"
+TOO_COARSE = "the dtype is too coarse"
+
+Sign: TypeAlias = Literal["≤", "≥", "≈"]
 
 
 @dataclass(frozen=True)
@@ -39,8 +34,70 @@ class LogBound:
 
 
 @dataclass(frozen=True)
+class QuantityBound:
+    """One line of a report.
+
+    quantity   what is bounded, as mathematics
+    log        natural logarithm of the bound; None: there is none, and ``about`` says why
+    theorem    its name in docs/derivations; "" without a bound
+    about      for which inputs, and under which premise beyond those of the report
+    sign       "≤", of a bound from below "≥", of an estimate, which is no bound, "≈"
+    """
+
+    quantity: str
+    log: float | None
+    theorem: str
+    about: str = EVERY_INPUT
+    sign: Sign = "≤"
+
+    def _repr_html_(self) -> str:
+        return notebook.html("bounds", self)
+
+
+def unknown(quantity: str, why: str) -> QuantityBound:
+    """A line for what no theorem here bounds."""
+    return QuantityBound(quantity, None, "", why)
+
+
+def computed_line(
+    quantity: str, exact: float, computed: float | None, theorem: str, about: str = EVERY_INPUT
+) -> QuantityBound:
+    """The bound on what a run in the dtype computes, and how much of it is rounding."""
+    if computed is None:
+        return unknown(quantity, TOO_COARSE)
+    excess = computed - exact
+    added = f"{math.expm1(excess):.1e} of it" if excess < 1 else f"a factor {power_of(excess)}"
+    return QuantityBound(quantity, computed, theorem, f"{about}; rounding adds {added}")
+
+
+@dataclass(frozen=True)
 class LayerBounds:
-    """What holds for one layer. Natural logarithms; the largest over its neurons unless it says "each".
+    """What holds for one layer of any cell. Natural logarithms.
+
+    layer   1..L
+    bounds  the lines of the report
+    says    what is known of this layer beyond numbers, a sentence each
+    """
+
+    layer: int
+    bounds: tuple[QuantityBound, ...]
+    says: tuple[str, ...]
+
+    def __getitem__(self, quantity: str) -> QuantityBound:
+        """The line about that quantity. Raises KeyError with those that there are."""
+        for bound in self.bounds:
+            if bound.quantity == quantity:
+                return bound
+        known = ", ".join(f'"{bound.quantity}"' for bound in self.bounds)
+        raise KeyError(f'Layer {self.layer} has no line about "{quantity}". There are: {known}.')
+
+    def _repr_html_(self) -> str:
+        return notebook.html("bounds", self)
+
+
+@dataclass(frozen=True)
+class NeuronBounds(LayerBounds):
+    """What holds for one layer of UnICORNN; the largest over its neurons unless it says "each".
 
     log_position, log_momentum    of |y_n|, |z_n|, n ≤ N, for every input                          thm-S
     log_positions, log_momenta    the same of each neuron
@@ -60,7 +117,6 @@ class LayerBounds:
     step_sizes                    smallest and largest h
     """
 
-    layer: int
     log_position: float
     log_momentum: float
     log_positions: tuple[float, ...]
@@ -78,19 +134,34 @@ class LayerBounds:
     upper_rate: float
     step_sizes: tuple[float, float]
 
-    def _repr_html_(self) -> str:
-        return notebook.html("bounds", self)
+
+L = TypeVar("L", bound=LayerBounds, covariant=True)
 
 
 @dataclass(frozen=True)
-class NetworkBounds:
-    """The report of ``certify``: one ``LayerBounds`` a layer, first layer first. ``print`` it for a table."""
+class NetworkBounds(Generic[L]):
+    """The report of ``certify``, first layer first. ``print`` it for a table.
 
-    layers: tuple[LayerBounds, ...]
+    cell         the class of the network            size     units of a layer
+    steps        N                                   dtype    of its parameters
+    input_bound  |u| ≤ U in every entry              target_bound   |ȳ| ≤ Ȳ, of the gradients of E
+    """
+
+    layers: tuple[L, ...]
     steps: int
     input_bound: float
     target_bound: float
     dtype: str
+    cell: str
+    size: int
+
+    @property
+    def title(self) -> str:
+        """Of what, and for which inputs: one line."""
+        return (
+            f"{self.cell}, {len(self.layers)} layer(s) of {self.size} neurons, {self.steps} steps, {self.dtype}, "
+            f"|u| ≤ {self.input_bound:g}, |ȳ| ≤ {self.target_bound:g}."
+        )
 
     def __str__(self) -> str:
         return _table(self)
@@ -99,62 +170,41 @@ class NetworkBounds:
         return notebook.html("bounds", self)
 
 
-def _table(report: NetworkBounds) -> str:
-    """Two tables: states, rebuilding and regimes of every layer; gradients of every parameter."""
-    size = len(report.layers[0].log_positions)
-    opening = (
-        f"UnICORNN, {len(report.layers)} layer(s) of {size} neurons, {report.steps} steps, {report.dtype}, "
-        f"|u| ≤ {report.input_bound:g}, |ȳ| ≤ {report.target_bound:g}.\n"
-        "Upper bounds for these weights and every input; ≈ marks an estimate, † numbers that may overflow.\n"
-        "|y|, |z| are those of the exact recurrence; rounding adds at most so much to what is computed."
-    )
-    states = tabulate([_state_row(layer) for layer in report.layers], HEADERS, disable_numparse=True, stralign="right")
+OPENING = (
+    "Proved for these weights and n ≤ N: of h_n, the state of the exact recurrence, and ĥ_n, what a run computes.\n"
+    "E is the mean over n of ½|y_n − ȳ_n|², y the output of the last layer, or one of its terms; θ is any entry."
+)
+
+
+def _table(report: NetworkBounds[LayerBounds]) -> str:
+    """The title, a line a bound, then the sentences."""
     rows = [
-        [str(layer.layer), name, _informative(bound.value), bound.theorem]
+        (str(layer.layer), bound.quantity, shown(bound), bound.theorem or "–", bound.about)
         for layer in report.layers
-        for name, bound in layer.gradients.items()
+        for bound in layer.bounds
     ]
-    gradients = tabulate(
-        rows,
-        ["layer", "parameter", "|dE/dθ| ≤", "by"],
-        disable_numparse=True,
-        stralign="right",
-        colalign=("right", "left", "right", "left"),
-    )
-    return f"{opening}\n\n{states}\n\n{gradients}"
+    align = ("right", "left", "left", "left", "left")
+    table = tabulate(rows, HEADERS, disable_numparse=True, colalign=align)
+    said = "\n".join(sentences(report.layers))
+    return f"{report.title}\n{OPENING}\n\n{table}" + (f"\n\n{said}" if said else "")
 
 
-def _state_row(layer: LayerBounds) -> list[str]:
-    smallest, largest = layer.step_sizes
-    mark = "†" if layer.may_overflow else ""
-    return [
-        f"{layer.layer}{mark}",
-        f"{smallest:.3g} .. {largest:.3g}",
-        power_of(layer.log_position),
-        power_of(layer.log_momentum),
-        _rounding(layer),
-        _informative(layer.log_rebuilt_position),
-        _informative(layer.log_rebuilt_momentum),
-        power_of(layer.estimated_log_rebuilt),
-        f"{layer.lower_rate:.3g} .. {layer.upper_rate:.3g}",
-        ", ".join(f"{count} {name}" for name, count in layer.regimes.items()),
-    ]
+def sentences(layers: Iterable[LayerBounds]) -> list[str]:
+    """What is said of layers beyond numbers: each sentence once, with the layers that it is about."""
+    about: dict[str, list[str]] = {}
+    for layer in layers:
+        for sentence in layer.says:
+            about.setdefault(sentence, []).append(str(layer.layer))
+    return [f"layer {', '.join(numbers)}: {sentence}" for sentence, numbers in about.items()]
 
 
-def _rounding(layer: LayerBounds) -> str:
-    """The largest excess of a computed bound over the exact one, relatively."""
-    if layer.log_computed_positions is None or layer.log_computed_momenta is None:
+def shown(bound: QuantityBound) -> str:
+    """≤ or ≥ and the number; that nothing is known, or that the bound is none that a float could hold."""
+    if bound.log is None:
+        return UNKNOWN
+    if bound.sign == "≤" and bound.log > MOST_DECADES * math.log(10):
         return NO_INFORMATION
-    pairs = [
-        *zip(layer.log_computed_positions, layer.log_positions, strict=True),
-        *zip(layer.log_computed_momenta, layer.log_momenta, strict=True),
-    ]
-    excess = max(computed - exact for computed, exact in pairs)
-    return f"{math.expm1(excess):.1e}" if excess < 1 else f"× {power_of(excess)}"
-
-
-def _informative(log: float | None) -> str:
-    return NO_INFORMATION if log is not None and log > MOST_DECADES * math.log(10) else power_of(log)
+    return f"{bound.sign} {power_of(bound.log)}"
 
 
 def power_of(log: float | None) -> str:

@@ -22,14 +22,14 @@ import odernn.bounds
 from odernn.bounds import NetworkBounds, certify, forms, gradient, jacobian, reconstruction, sharp, words
 from odernn.bounds.gradient import LayerConstants, StackLayer, StateLogs
 from odernn.bounds.network import LogBound
-from odernn.bounds.network import network_bounds as certification
 from odernn.bounds.network import states as state_bounds
+from odernn.bounds.network import unicornn as certification
+from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import power_of
 from odernn.bounds.network.states import ALLOWANCE, computed_state_logs, exact_state_logs, invariant_state_logs
 from odernn.bounds.network.weights import NetworkWeights, weights_of
 from odernn.bounds.numbers import BALLS
 from odernn.bounds.reconstruction import PRECISIONS
-from odernn.cells.cornn import CoRNN
 from odernn.cells.unicornn import UnICORNN
 from odernn.published.networks import ROWS
 from tests.tiers import only, slow, spread
@@ -219,12 +219,36 @@ def test_the_printed_networks_are_certified(name: str):
     assert {key for layer in report.layers for key in layer.regimes} == {expected}
 
 
-def test_the_report_reads_as_two_tables():
+def test_the_report_reads_as_a_table_and_sentences():
     text = str(certify(network_of(dtype=torch.float32), input_bound=1.0, steps=100))
     assert text.startswith("UnICORNN, 2 layer(s) of 4 neurons, 100 steps, float32, |u| ≤ 1, |ȳ| ≤ 1.")
-    assert "≈ marks an estimate" in text and "thm-G" in text and "inf" not in text.replace("thm-G-inf", "")
+    assert "≈ 10^-" in text and "thm-G" in text and "inf" not in text.replace("thm-G-inf", "")
+    assert text.splitlines()[-1].startswith("layer 2: neurons: 4 rotating; steps h from 0.04")
     assert power_of(None) == "–" and power_of(0.0) == "1" and power_of(1000.0) == "10^434.3"
     assert power_of(-20.0) == "10^-8.7" and power_of(math.log(123456.0)) == "1.23e+05"
+
+
+def test_the_lines_of_a_report_are_its_numbers():
+    report = certify(network_of(alpha=[0.0, 2.0]), input_bound=1.0, steps=30)
+    undamped, damped = report.layers
+    assert len(undamped.bounds) + 1 == len(damped.bounds) == 9 + len(damped.gradients)
+    for layer in report.layers:
+        assert layer["|y_n|, n ≤ N"].log == layer.log_position and layer["|z_n|, n ≤ N"].log == layer.log_momentum
+        assert layer["|ŷ_n| as computed"].log == max(layer.log_computed_positions or ())
+        assert layer["|ẑ_n| as computed"].log == max(layer.log_computed_momenta or ())
+        assert layer["|ỹ_0 − y_0| as rebuilt"].log == layer.log_rebuilt_position
+        assert layer["|z̃_0 − z_0| as rebuilt"].log == layer.log_rebuilt_momentum
+        for name, bound in layer.gradients.items():
+            line = layer[f"|dE/dθ|, θ = {name}"]
+            assert (line.log, line.theorem, line.about) == (bound.value, bound.theorem, "|u| ≤ U")
+        rates = layer["growth of a neuron in a step"], layer["the same, from below"]
+        assert [(rate.log, rate.sign) for rate in rates] == [(layer.upper_rate, "≤"), (layer.lower_rate, "≥")]
+    estimate = damped["√Q of that error"]
+    assert (estimate.log, estimate.sign) == (damped.estimated_log_rebuilt, "≈")
+    coarse = certify(network_of(dtype=torch.bfloat16, scale=300.0, dt=0.9), input_bound=1.0, steps=10)
+    assert "the dtype is too coarse" in str(coarse)
+    with pytest.raises(KeyError, match="no line about"):
+        damped["|h_n|"]
 
 
 def test_the_report_is_frozen():
@@ -283,8 +307,8 @@ def test_bounds_on_computed_states_hold_for_runs_in_low_precision():
 
 def test_arguments_are_checked():
     network = network_of()
-    with pytest.raises(TypeError, match="network is a CoRNN, but"):
-        certify(CoRNN(1, 2, dt=0.1, gamma=1.0, epsilon=1.0), input_bound=1.0, steps=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="network is a Linear, but"):
+        certify(torch.nn.Linear(1, 2), input_bound=1.0, steps=3)
     with pytest.raises(ValueError, match="bidirectional"):
         certify(network_of(bidirectional=True), input_bound=1.0, steps=3)
     for steps in (0, 2.5):
@@ -733,13 +757,13 @@ def test_the_largest_number_of_a_step_decides_whether_it_may_overflow():
     weights, exact = weights_with(PLAIN), certification._largest_number(PLAIN, states)
     for limit, expected in ((exact * (1 + 1e-15), False), (exact, True), (exact * (1 - 1e-15), True), (1e3, False)):
         precise = replace(weights, precision=replace(weights.precision, log_largest=limit))
-        assert certification._layer(precise, 0, states, None, {}, None, 5, None).may_overflow is expected
+        assert certification._layer(precise, 0, states, None, {}, None, Question(5, 1.0)).may_overflow is expected
 
 
 def test_a_lower_rate_never_exceeds_the_upper_one_whatever_was_lost_to_rounding(monkeypatch: pytest.MonkeyPatch):
     states = exact_state_logs(PLAIN, 5)
     monkeypatch.setattr(words, "quarter_words", lambda **ends: (None, None, np.full(3, 50.0)))
-    found = certification._layer(weights_with(PLAIN), 0, states, None, {}, None, 5, None)
+    found = certification._layer(weights_with(PLAIN), 0, states, None, {}, None, Question(5, 1.0))
     assert 0 < found.lower_rate == found.upper_rate < 50
 
 

@@ -1,4 +1,4 @@
-"""Every bound of the library for one UnICORNN network as it stands: ``certify(network, input_bound=…, steps=…)``.
+"""UnICORNN: every bound of the library for one network as it stands.
 
 The theorems are those of docs/derivations; here their hypotheses are read off the weights, what they leave free (one
 invariant form a neuron) is chosen well, and the smaller of two bounds is taken. All logarithms are rounded outward: see
@@ -19,7 +19,16 @@ import numpy as np
 from odernn.bounds import forms, gradient, jacobian, reconstruction, routes, words
 from odernn.bounds.gradient import LayerConstants, StateLogs
 from odernn.bounds.network import states as state_bounds
-from odernn.bounds.network.report import LayerBounds, LogBound, NetworkBounds
+from odernn.bounds.network.question import Question
+from odernn.bounds.network.report import (
+    THESE_INPUTS,
+    TOO_COARSE,
+    LogBound,
+    NeuronBounds,
+    QuantityBound,
+    computed_line,
+    unknown,
+)
 from odernn.bounds.network.states import outward
 from odernn.bounds.network.weights import NetworkWeights, weights_of
 
@@ -30,37 +39,22 @@ EXTRA_GROWTH = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Growth over the whole run, beyond the smallest, that forms may cost for what they gain in r_a."""
 
 
-def certify(
-    network: UnICORNN, *, input_bound: float, steps: int, target_bound: float = 1.0, rms_energy: float | None = None
-) -> NetworkBounds:
-    """Bounds on states, gradients and rebuilt states of this network, for every input with |u_n| ≤ ``input_bound``.
+def layers_of(network: UnICORNN, question: Question) -> tuple[NeuronBounds, ...]:
+    """The bounds of every layer, for every input with |u_n| ≤ U. State bounds do not depend on the input.
 
-    N = ``steps``; zero initial state; no dropout. Gradients are those of E = (1/N) Σ_n ½|y^L_n − ȳ_n|², or of one of
-    these terms, with |ȳ| ≤ ``target_bound`` entrywise; to bound those of another E, ask for ``target_bound`` ≥ the
-    largest |∂E_n/∂y_n|, which they are proportional to. State bounds do not depend on the input. ``rms_energy`` is the
-    measured rms of √(αy² + z²) for the estimate of the rebuilding error; without it that of the largest states.
-
-    Raises TypeError for anything but a UnICORNN; ValueError for a bidirectional network, parameters that are not
-    finite, or a bound that is negative or not finite.
+    ``question.rms_energy`` is the measured rms of √(αy² + z²) for the estimate of the rebuilding error; without it
+    that of the largest states.
     """
-    weights = weights_of(network)
-    if not (isinstance(steps, int) and steps >= 1):
-        raise ValueError(f"steps is {steps!r}, but a run has a whole number of steps, at least 1.")
-    if rms_energy is not None and not (math.isfinite(rms_energy) and rms_energy > 0):
-        raise ValueError(f"rms_energy is {rms_energy}, but the rms of a run that moves is finite and positive.")
-    for name, value in (("input_bound", input_bound), ("target_bound", target_bound)):
-        if not (math.isfinite(value) and value >= 0):
-            raise ValueError(f"{name} is {value}, but a bound on entries is finite and not negative.")
-    inputs = gradient.input_logs(float(input_bound), weights.input_size)
+    weights, steps = weights_of(network), question.steps
+    inputs = gradient.input_logs(question.input_bound, weights.input_size)
     states = [inputs, *(state_bounds.exact_state_logs(layer, steps) for layer in weights.stack)]
-    gradients = _gradients(weights, states, steps, float(target_bound))
+    gradients = _gradients(weights, states, steps, question.target_bound)
     computed = _computed(weights, steps)
     rebuilt = _rebuilt(weights, inputs, computed, steps)
-    layers = tuple(
-        _layer(weights, index, states[index + 1], computed, gradients[index], rebuilt[index], steps, rms_energy)
+    return tuple(
+        _layer(weights, index, states[index + 1], computed, gradients[index], rebuilt[index], question)
         for index in range(len(weights.stack))
     )
-    return NetworkBounds(layers, steps, float(input_bound), float(target_bound), weights.precision.name)
 
 
 def _layer(
@@ -70,9 +64,9 @@ def _layer(
     computed: Sequence[StateLogs] | None,
     gradients: Mapping[str, LogBound],
     rebuilt: _Rebuilt | None,
-    steps: int,
-    rms_energy: float | None,
-) -> LayerBounds:
+    question: Question,
+) -> NeuronBounds:
+    steps, rms_energy = question.steps, question.rms_energy
     layer, u = weights.stack[index], weights.precision.unit_roundoff
     low, high = _ends(weights, index)
     named = jacobian.regimes(kappa_low=low, kappa_high=high, step_size=layer.step_size)
@@ -87,8 +81,10 @@ def _layer(
         # √Q_α ≤ n h; the rms of that over n ≤ N
         energy = float(layer.step_size.max()) * steps / math.sqrt(3) if rms_energy is None else rms_energy
         estimate = reconstruction.estimated_log_error(unit_roundoff=u, steps=steps, rms_energy_root=energy)
-    return LayerBounds(
+    found = NeuronBounds(
         layer=index + 1,
+        bounds=(),
+        says=(),
         log_position=float(state.positions.max()),
         log_momentum=float(state.momenta.max()),
         log_positions=tuple(state.positions.tolist()),
@@ -106,6 +102,34 @@ def _layer(
         upper_rate=float(upper.max()),
         step_sizes=(float(layer.step_size.min()), float(layer.step_size.max())),
     )
+    return replace(found, bounds=tuple(_lines(found)), says=tuple(_sentences(found)))
+
+
+def _lines(layer: NeuronBounds) -> Iterator[QuantityBound]:
+    """The numbers of a layer as lines of the report."""
+    exact = layer.log_position, layer.log_momentum
+    computed = layer.log_computed_positions, layer.log_computed_momenta
+    rebuilt = layer.log_rebuilt_position, layer.log_rebuilt_momentum
+    for quantity, log in zip(("|y_n|, n ≤ N", "|z_n|, n ≤ N"), exact, strict=True):
+        yield QuantityBound(quantity, log, "thm-S")
+    for quantity, log, logs in zip(("|ŷ_n| as computed", "|ẑ_n| as computed"), exact, computed, strict=True):
+        yield computed_line(quantity, log, None if logs is None else max(logs), "thm-S-float")
+    for name, bound in layer.gradients.items():
+        yield QuantityBound(f"|dE/dθ|, θ = {name}", bound.value, bound.theorem, THESE_INPUTS)
+    for quantity, error in zip(("|ỹ_0 − y_0| as rebuilt", "|z̃_0 − z_0| as rebuilt"), rebuilt, strict=True):
+        yield unknown(quantity, TOO_COARSE) if error is None else QuantityBound(quantity, error, "thm-F (a)")
+    if layer.estimated_log_rebuilt is not None:
+        yield QuantityBound("√Q of that error", layer.estimated_log_rebuilt, "thm-F (c)", "an estimate", "≈")
+    yield QuantityBound("growth of a neuron in a step", layer.upper_rate, "thm-J")
+    yield QuantityBound("the same, from below", layer.lower_rate, "thm-J", "some input, if the drive is free", "≥")
+
+
+def _sentences(layer: NeuronBounds) -> Iterator[str]:
+    smallest, largest = layer.step_sizes
+    regimes = ", ".join(f"{count} {name}" for name, count in layer.regimes.items())
+    yield f"neurons: {regimes}; steps h from {smallest:.3g} to {largest:.3g}."
+    if layer.may_overflow:
+        yield "† its states may exceed the largest number of the dtype."
 
 
 def _largest_number(layer: gradient.StackLayer, state: StateLogs) -> float:

@@ -1,0 +1,149 @@
+"""``certify``: what is proved of a network with the weights as they are, whatever cell it is of.
+
+One file a family of cells has its theorems, ``layers_of(network, question)``; ``FAMILIES`` says which by the name of
+the class, so that only the asked-for one is imported. Of other recurrent cells every line says that nothing is known.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+from odernn.bounds.network.question import Question, check_network
+from odernn.bounds.network.report import LayerBounds, NetworkBounds, NeuronBounds, unknown
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from odernn.cells.unicornn import UnICORNN
+
+Family: TypeAlias = Literal["unicornn", "orthogonal", "cornn", "euler", "arnn", "decoupled", "gated", "field"]
+Layers: TypeAlias = Callable[[Any, Question], tuple[LayerBounds, ...]]
+
+FAMILIES: dict[str, Family] = {
+    "UnICORNN": "unicornn",
+    "ScoRNN": "orthogonal",
+    "ExpRNN": "orthogonal",
+    "URNN": "orthogonal",
+    "CoRNN": "cornn",
+    "AntisymmetricRNN": "euler",
+    "LipschitzRNN": "euler",
+    "ARNN12": "arnn",
+    "ARNN22": "arnn",
+    "LinOSS": "decoupled",
+    "IndRNN": "decoupled",
+    "LEM": "gated",
+    "ClockworkRNN": "gated",
+    "IntegratorRNN": "field",
+    "LSTM": "gated",
+    "GRU": "gated",
+    "RNN": "gated",
+}
+"""Class of a network of ``odernn.cells`` or ``torch.nn`` -> the file of its theorems."""
+
+
+@overload
+def certify(
+    network: UnICORNN, *, input_bound: float, steps: int, target_bound: float = ..., rms_energy: float | None = ...
+) -> NetworkBounds[NeuronBounds]: ...
+
+
+@overload
+def certify(
+    network: nn.Module, *, input_bound: float, steps: int, target_bound: float = ...
+) -> NetworkBounds[LayerBounds]: ...
+
+
+def certify(
+    network: nn.Module, *, input_bound: float, steps: int, target_bound: float = 1.0, rms_energy: float | None = None
+) -> NetworkBounds[Any]:
+    """Bounds on states, Jacobians and gradients of this network, for every input with |u_n| ≤ ``input_bound``.
+
+    N = ``steps``; zero initial state, or the one that the network has learned; no dropout. Gradients are those of
+    E = (1/N) Σ_n ½|y_n − ȳ_n|², y the output of the last layer, or of one of these terms, with |ȳ| ≤ ``target_bound``
+    entrywise. ``rms_energy``, of UnICORNN alone, is the measured rms of √(αy² + z²) for the estimate of the rebuilding
+    error. Lines without a bound say why; of a cell without theorems, or one that changes another's methods, all do. All
+    logarithms are rounded outward. Proofs: docs/derivations/certificates.md, of UnICORNN gradient_bounds.md there.
+
+    Raises TypeError for a module that is no recurrent cell; ValueError for a bidirectional network, parameters that are
+    not finite, a bound that is negative or not finite, and ``rms_energy`` for another cell.
+    """
+    question = Question(steps, input_bound, target_bound, rms_energy)
+    family = _family(network)
+    check_network(network)
+    if rms_energy is not None and family != "unicornn":
+        raise ValueError(
+            f"rms_energy is of UnICORNN's estimate, but network is a {type(network).__name__}. Leave it out."
+        )
+    first = next(network.parameters())
+    if first.device.type != "cpu":
+        network = copy.deepcopy(network).cpu()
+    layers = _nothing_known(network, question) if family is None else _theorems(family)(network, question)
+    dtype, size = str(first.dtype).removeprefix("torch."), int(getattr(network, "hidden_size", 0))
+    return NetworkBounds(layers, steps, float(input_bound), float(target_bound), dtype, type(network).__name__, size)
+
+
+def _family(network: nn.Module) -> Family | None:
+    """Of the class, or of the one that it derives from without changing it; TypeError if it is no recurrent cell."""
+    changed: set[str] = set()
+    for kind in type(network).__mro__:
+        if kind.__name__ in FAMILIES and kind.__module__.startswith(("odernn.cells.", "torch.nn.modules.rnn")):
+            return None if changed & set(dir(kind)) else FAMILIES[kind.__name__]
+        changed |= {name for name in vars(kind) if not name.startswith(("__", "_abc_"))}
+    from odernn.cells.recurrent import RecurrentNetwork  # torch is imported by whoever has a network
+
+    if isinstance(network, RecurrentNetwork):
+        return None
+    known = ", ".join(FAMILIES)
+    raise TypeError(
+        f"network is a {type(network).__name__}, but bounds are known of the recurrent part alone: {known}. Give that "
+        "attribute of your model; for any module, `verification.trial` measures what happens on your inputs."
+    )
+
+
+def _theorems(family: Family) -> Layers:
+    """``layers_of`` of the family's file."""
+    if family == "unicornn":
+        from odernn.bounds.network import unicornn
+
+        return unicornn.layers_of
+    if family == "orthogonal":
+        from odernn.bounds.network import orthogonal
+
+        return orthogonal.layers_of
+    if family == "cornn":
+        from odernn.bounds.network import cornn
+
+        return cornn.layers_of
+    if family == "euler":
+        from odernn.bounds.network import euler
+
+        return euler.layers_of
+    if family == "arnn":
+        from odernn.bounds.network import arnn
+
+        return arnn.layers_of
+    if family == "decoupled":
+        from odernn.bounds.network import decoupled
+
+        return decoupled.layers_of
+    if family == "gated":
+        from odernn.bounds.network import gated
+
+        return gated.layers_of
+    from odernn.bounds.network import field
+
+    return field.layers_of
+
+
+def _nothing_known(network: nn.Module, question: Question) -> tuple[LayerBounds, ...]:
+    """A line a quantity that says so, layer by layer; of a module without layers, one."""
+    why = f"no theorem here is about {type(network).__name__}"
+    layers = list(getattr(network, "layers", [network]))
+    found = []
+    for number, layer in enumerate(layers, 1):
+        names = [name for name, _ in layer.named_parameters()]
+        quantities = ("states, n ≤ N", "‖∂X_N/∂X_1‖", *(f"|dE/dθ|, θ = {name}" for name in names))
+        found.append(LayerBounds(number, tuple(unknown(quantity, why) for quantity in quantities), ()))
+    return tuple(found)

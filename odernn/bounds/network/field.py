@@ -1,0 +1,78 @@
+"""IntegratorRNN: what a method and a field imply for a step.   thm-C-field; docs/derivations/certificates.md
+
+    ‖ΔX_n‖ ≤ ρ ‖ΔX_{n−1}‖,    ‖X_n‖ ≤ ρ ‖X_{n−1}‖ + ‖Φ(0; x_n)‖
+
+ρ = 1 where ``guarantees().contraction`` holds, else the factor that it has, 1 + hL Σ |b_i| ℓ_i. The second line needs
+a bound on the field at rest: f = L y + U φ(W y + x) with |φ| ≤ 1 has ‖f(0; x)‖ ≤ ‖U‖ √q.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from odernn.bounds.network.question import Question
+from odernn.bounds.network.report import LayerBounds, QuantityBound, unknown
+from odernn.bounds.network.states import outward
+from odernn.bounds.network.sweeps import linear_growth, log_of
+from odernn.fields import spectra
+from odernn.integrators.guarantees import guarantees_of, push_from_rest
+
+if TYPE_CHECKING:
+    from odernn.cells.integrator import IntegratorLayer, IntegratorRNN
+    from odernn.fields.field import Field
+
+NOT_WRITTEN = "no theorem here on how parameters of a field enter a step"
+ROUNDED = "no theorem here on the rounding of its stages"
+
+
+def layers_of(network: IntegratorRNN, question: Question) -> tuple[LayerBounds, ...]:
+    """States and Jacobians in the Euclidean norm of the whole state, for every input."""
+    return tuple(_layer(layer, number, question.steps) for number, layer in enumerate(network.layers, 1))
+
+
+@torch.no_grad()
+def _layer(layer: IntegratorLayer, number: int, steps: int) -> LayerBounds:
+    field, sizes = layer.field.value(), layer.step_sizes()
+    promised = guarantees_of(layer.method, field, sizes, inputs=layer.inputs)
+    contraction, name = promised.contraction, ", ".join(layer.state_names)
+    log_factor = 0.0 if contraction.holds else None if contraction.value is None else log_of(contraction.value)
+    states, computed, jacobian = "‖X_n‖₂, n ≤ N", "‖X̂_n‖₂ as computed", f"‖∂X_N/∂X_1‖₂, X = ({name})"
+    gradients = [unknown(f"|dE/dθ|, θ = {each}", NOT_WRITTEN) for each, _ in layer.named_parameters()]
+    if log_factor is None:
+        why = "the step is not known to be Lipschitz: hL‖|A|‖ ≥ 1, and the field is not monotone"
+        lines = [unknown(states, why), unknown(computed, why), unknown(jacobian, why)]
+        return LayerBounds(number, (*lines, *gradients), (contraction.because + ".",))
+    # in ‖x‖² = Σ x_i²/h_i where steps differ, so that norms are at most √(max h/min h) larger
+    spread = float((sizes.max() / sizes.min()).sqrt()) if contraction.holds else 1.0
+    tilt = log_of(spectra.upward(spread))
+    grown = float(outward((steps - 1) * log_factor + (tilt if steps > 1 else 0.0), steps))
+    lines = [_states(layer, field, states, log_factor, tilt, steps), unknown(computed, ROUNDED)]
+    lines.append(QuantityBound(jacobian, grown, "thm-C-field"))
+    return LayerBounds(number, (*lines, *gradients), (contraction.because + ".",))
+
+
+def _states(
+    layer: IntegratorLayer, field: Field, quantity: str, log_factor: float, tilt: float, steps: int
+) -> QuantityBound:
+    rest = log_at_rest(field)
+    if rest is None:
+        return unknown(quantity, f"{type(field).__name__} at rest is as large as its input")
+    push = push_from_rest(layer.method, field, layer.step_sizes(), math.exp(rest))
+    if push is None or layer.c is not None:
+        return unknown(quantity, "no theorem here bounds one step from rest: hL‖|A|‖ ≥ 1, or steps differ")
+    logs = linear_growth(log_factor, np.full(steps, log_of(push)))
+    return QuantityBound(quantity, float(outward(logs[-1] + tilt)), "thm-C-field")
+
+
+def log_at_rest(field: Field) -> float | None:
+    """log of ‖U‖₂ √q ≥ ‖f(0; x)‖ for every drive x, of a field L y + U φ(W y + x); None where f is no such field."""
+    form = field.dense_form()
+    if form is None:
+        return None
+    driven = len(form.W) - form.undriven
+    size = 1.0 if form.U is None else spectra.spectral_norm(form.U)
+    return log_of(spectra.upward(size * math.sqrt(driven)))

@@ -1,0 +1,144 @@
+"""Changes carried through time and through layers: the recursion e_n ≤ F(e_{n−1}) + g_n of every family of cells.
+
+A layer's state has k blocks, measured in norms of the family's choice; e_n (k,) are bounds on the norms of a change of
+them. F is monotone and homogeneous, g_n the effect of what is changed: a parameter, or the output of the layer below.
+thm-C-path of docs/derivations/certificates.md; natural logarithms, rounded outward.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from odernn.bounds.network.states import ROUNDOFF, outward
+from odernn.fields import spectra
+
+Logs: TypeAlias = NDArray[np.float64]
+Array: TypeAlias = NDArray[np.float64]
+Sweep: TypeAlias = Callable[[Logs, Logs], Logs]
+"""log g (N, k) and log e_0 (k,) -> log e (N, k)."""
+
+TINY = 2.0**-1000
+"""Stands for a bound that is zero, so that its logarithm is finite."""
+NOTHING = math.log(TINY)
+
+
+@dataclass(frozen=True, eq=False)
+class StepConstants:
+    """What one step of a layer does to changes.
+
+    sweep        solves e_n = F(e_{n−1}) + g_n
+    log_climb    (k,): a change of the output below of norm 1 moves the blocks by at most that
+    log_readout  the output moves by at most that times the first block
+    log_direct   of every parameter, the effect of a change of one entry on step n with all else fixed, (N, k)
+    log_start    of a learned initial state: its effect on the blocks at n = 0, (k,)
+    """
+
+    sweep: Sweep
+    log_climb: Logs
+    log_readout: float
+    log_direct: Mapping[str, Logs]
+    log_start: Mapping[str, Logs] = field(default_factory=dict)
+
+
+def geometric(rate: float | Logs) -> Sweep:
+    """e_n = e^{r_n} e_{n−1} + g_n of one block, r one number or one a step, (N,): Σ_j e^{r_{j+1} + … + r_n} g_j."""
+
+    def sweep(source: Logs, start: Logs) -> Logs:
+        growth = np.concatenate(([0.0], np.cumsum(np.broadcast_to(rate, len(source)))))[:, None]
+        terms = np.concatenate((start[None, :], source)) - growth
+        total = (np.logaddexp.accumulate(terms) + growth)[1:]
+        largest = float(np.abs(terms).max() + np.abs(growth).max())
+        return np.asarray(outward(total, len(source) * (1.0 + largest)))
+
+    return sweep
+
+
+def log_gradients(stack: Sequence[StepConstants], log_error: Logs) -> list[dict[str, float]]:
+    """log of bounds on |dE/dθ| for every entry of every parameter, layer by layer.   thm-C-path
+
+    ``log_error`` (N,) bounds ∂E_n/∂y_n in the norm that is dual to that of the output; E is the mean of all, or one.
+    """
+    found: list[dict[str, float]] = []
+    for source, layer in enumerate(stack):
+        bounds = {}
+        for name in (*layer.log_direct, *layer.log_start):
+            nothing = np.full((len(log_error), len(layer.log_climb)), NOTHING)
+            change = layer.sweep(layer.log_direct.get(name, nothing), layer.log_start.get(name, nothing[0]))
+            for below, above in zip(stack[source:], stack[source + 1 :], strict=False):
+                entering = below.log_readout + change[:, :1] + above.log_climb
+                change = above.sweep(entering, np.full_like(above.log_climb, NOTHING))
+            total = log_error + stack[-1].log_readout + change[:, 0]
+            bounds[name] = float(np.max(outward(total, change[:, 0], log_error)))
+        found.append(bounds)
+    return found
+
+
+def linear_growth(log_factor: float | Logs, log_pushes: Logs, log_start: float = NOTHING) -> Logs:
+    """log of G_n = e^log_factor G_{n−1} + push_n, G_0 = e^log_start: (N,)."""
+    return geometric(log_factor)(log_pushes[:, None], np.array([log_start]))[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseSums:
+    """log Σ_{j<n} |M^j k|, n = 1..N, (N, 2, m), or of n = N alone, (1, 2, m); powers  log Σ_{j<N} |M^j|, (2, 2, m)."""
+
+    sums: Logs
+    powers: Logs
+
+
+def response_sums(M: Array, kick: Array, steps: int, *, sizes: Array, is_kept: bool = False) -> ResponseSums:
+    """Sums of the moduli of responses of 2 × 2 matrices M (m, 2, 2) to kicks k (m, 2), rounded up.
+
+    ``sizes`` (m, 2, 2) has for each entry of M the sum of the moduli of what it was computed from, in a few operations.
+    A computed M^j k is off by Σ_i M^{j−i} δ_i, |δ_i| ≤ 4u (sizes + I)|M^i k|, so sums are off by at most 4u 𝓜 (sizes +
+    I) times themselves, 𝓜 = Σ_{j<N} |M^j|. Where 16u of that is not small the sums of sizes^j |k| are taken.
+    ``is_kept``: for every n, not for N alone.
+    """
+    unit = np.broadcast_to(np.eye(2), M.shape)
+    vectors = np.concatenate((unit, kick[:, :, None]), axis=2)
+    rows = _sums(M, vectors, steps, is_kept)
+    with np.errstate(over="ignore", invalid="ignore"):
+        lost = 16 * ROUNDOFF * np.einsum("ijm,mjk->mik", np.exp(rows[-1, :, :2]), sizes + unit)
+    is_fine = np.isfinite(lost).all(axis=(1, 2)) & (lost.max(axis=(1, 2)) < 2.0**-10)
+    crude = rows if is_fine.all() else _sums(sizes, np.abs(vectors), steps, is_kept)
+    with np.errstate(invalid="ignore", over="ignore"):
+        other = np.exp(rows[:, ::-1] - rows)  # the other component of a sum in units of this one
+        share = lost[:, [0, 1], [0, 1]].T[:, None] + lost[:, [0, 1], [1, 0]].T[:, None] * other
+    fine = rows + np.log1p(np.where(is_fine, share, 0.0))
+    logs = np.asarray(outward(np.where(is_fine, fine, crude), 4.0 * steps))
+    return ResponseSums(logs[:, :, 2], logs[-1, :, :2])
+
+
+def _sums(M: Array, vectors: Array, steps: int, is_kept: bool) -> Logs:
+    """log Σ_{j<n} |M^j v| in float64 of vectors (m, 2, k): (N, 2, k, m), or of n = N alone."""
+    largest = np.maximum(np.abs(vectors).max(axis=(1, 2)), TINY)
+    v, scale = vectors / largest[:, None, None], np.log(largest)
+    total, rows = np.zeros_like(v), []
+    for n in range(steps):
+        total = total + np.abs(v)
+        if is_kept or n == steps - 1:
+            with np.errstate(divide="ignore"):
+                rows.append(np.log(total.transpose(1, 2, 0)) + scale)
+        v = M @ v
+        if n % 16 == 0:
+            size = np.abs(v).max(axis=(1, 2))
+            divisor = np.where(size > 2.0**200, size, 1.0)
+            v, total, scale = v / divisor[:, None, None], total / divisor[:, None, None], scale + np.log(divisor)
+    floored: Logs = np.maximum(np.stack(rows), NOTHING)
+    return floored
+
+
+def log_of(value: float) -> float:
+    """log of a number ≥ 0, rounded up; of zero that of TINY."""
+    return float(outward(math.log(max(value, TINY))))
+
+
+def log_norm(matrix: object) -> float:
+    """log of an upper bound on ‖matrix‖₂ of a tensor."""
+    return log_of(spectra.spectral_norm(matrix))  # type: ignore[arg-type]

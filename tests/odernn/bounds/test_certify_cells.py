@@ -1,0 +1,582 @@
+"""The formulas of ``certify`` for every cell, typed again: over all signs, all slopes, all paths of small networks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from benchmarks import _cell_attacks as attacks
+from odernn import IntegratorRNN, cells, families, fields, tableaus
+from odernn.bounds import certify, gradient
+from odernn.bounds.gradient import LayerConstants
+from odernn.bounds.network import arnn, cornn, decoupled, euler, gated, orthogonal, sweeps
+from odernn.bounds.network.report import UNKNOWN, QuantityBound, shown
+from odernn.bounds.network.sweeps import NOTHING, StepConstants
+from odernn.cells.antisymmetric import AntisymmetricRNN
+from odernn.cells.arnn_1_2 import ARNN12
+from odernn.cells.arnn_2_2 import ARNN22
+from odernn.cells.clockwork import ClockworkRNN
+from odernn.cells.cornn import CoRNN
+from odernn.cells.exprnn import ExpRNN
+from odernn.cells.indrnn import IndRNN
+from odernn.cells.linoss import LinOSS
+from odernn.cells.lipschitz import LipschitzRNN
+from odernn.cells.qunn import QUNN
+from odernn.cells.recurrent import RecurrentNetwork
+from odernn.cells.scornn import ScoRNN
+from odernn.cells.urnn import URNN
+from odernn.integrators.guarantees import push_from_rest
+
+F64 = torch.float64
+
+
+def drawn(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def bent(network: Any, seed: int = 0, size: float = 1.0) -> Any:
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(size * torch.randn(parameter.shape, generator=drawn(seed), dtype=F64))
+    return network
+
+
+def vertices(n: int, lowest: float = 0.0) -> Iterator[Tensor]:
+    """All diagonal matrices with entries 1 or ``lowest``."""
+    for slopes in itertools.product((lowest, 1.0), repeat=n):
+        yield torch.diag(torch.tensor(slopes, dtype=F64))
+
+
+def norm(matrix: Tensor) -> float:
+    return float(torch.linalg.matrix_norm(matrix, 2))
+
+
+# --- sums over paths
+
+
+@pytest.mark.parametrize("steps", [1, 2, 30])
+def test_a_sweep_is_the_sum_over_all_earlier_steps(steps: int) -> None:
+    rng = np.random.default_rng(steps)
+    rates, source, start = rng.normal(size=steps), rng.normal(size=(steps, 1)), np.array([0.3])
+    found = sweeps.geometric(rates)(source, start)[:, 0]
+    for n in range(1, steps + 1):
+        terms = [math.exp(source[j - 1, 0] + rates[j:n].sum()) for j in range(1, n + 1)]
+        expected = math.log(sum(terms) + math.exp(0.3 + rates[:n].sum()))
+        assert 0 <= found[n - 1] - expected < 1e-10 * steps
+    constant = sweeps.geometric(0.25)(source, start)
+    assert constant == pytest.approx(sweeps.geometric(np.full(steps, 0.25))(source, start), rel=1e-12)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_gradients_of_a_stack_are_those_of_all_lattice_paths(depth: int) -> None:
+    """With constants that do not change in time thm-C-path is the sum of binomials of thm-G."""
+    steps, rate, climb, readout, direct, error = 17, 0.13, -0.4, 0.2, -1.1, 0.7
+    same = StepConstants(sweeps.geometric(rate), np.array([climb]), readout, {"w": np.full((steps, 1), direct)})
+    found = sweeps.log_gradients([same] * depth, np.full(steps, error))
+    levels = [
+        LayerConstants(
+            rate=rate, log_climbs={q: climb + (readout if q else 0.0)}, log_output=readout, log_direct={"w": direct}
+        )
+        for q in range(depth)
+    ]
+    for source in range(1, depth + 1):
+        expected = gradient.log_gradient_bound(
+            levels, source=source, parameter="w", log_error=error, outputs=1, steps=steps
+        )
+        assert 0 <= found[source - 1]["w"] - expected < 1e-9
+
+
+def test_a_learned_start_is_carried_to_every_step() -> None:
+    layer = StepConstants(sweeps.geometric(0.5), np.array([0.0]), 0.0, {}, {"h0": np.array([0.2])})
+    assert sweeps.log_gradients([layer], np.zeros(8))[0]["h0"] == pytest.approx(0.2 + 4.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("M", "tight"),
+    [
+        ([[0.96, 0.2], [-0.2, 1.0]], True),  # a rotation
+        ([[0.7, 0.1], [-0.3, 0.9]], True),
+        ([[1.0, 0.3], [0.0, 1.0]], True),  # grows linearly
+        ([[-1.4, 0.5], [-1.0, 0.4]], False),  # an unstable step
+    ],
+)
+def test_sums_of_responses_are_upper_ends_of_those_in_fifty_digits(M: list[list[float]], tight: bool) -> None:
+    steps, kick = 60, [0.04, 0.2]
+    found = sweeps.response_sums(np.array([M]), np.array([kick]), steps, sizes=np.abs(np.array([M])), is_kept=True)
+    with mpmath.workdps(50):
+        matrix, power = mpmath.matrix(M), mpmath.eye(2)
+        total, totals = mpmath.matrix(2, 1), mpmath.matrix(2, 2)
+        for n in range(steps):
+            response = power * mpmath.matrix(kick)
+            total = mpmath.matrix([total[i] + abs(response[i]) for i in (0, 1)])
+            totals = mpmath.matrix([[totals[i, j] + abs(power[i, j]) for j in (0, 1)] for i in (0, 1)])
+            power = matrix * power
+            for i in (0, 1):
+                excess = found.sums[n, i, 0] - float(mpmath.log(total[i]))
+                assert excess >= 0 and (excess < 1e-9 or not tight)
+        for i, j in itertools.product((0, 1), repeat=2):
+            if totals[i, j]:
+                assert found.powers[i, j, 0] >= float(mpmath.log(totals[i, j]))
+
+
+# --- coRNN
+
+
+@pytest.mark.parametrize("damping", ["explicit", "implicit"])
+def test_suprema_of_cornn_are_those_over_all_signs(damping: Any) -> None:
+    layer = CoRNN(1, 1, dt=0.4, gamma=2.0, epsilon=0.7, damping=damping, dtype=F64).layers[0]
+    step, steps = cornn.CoupledStep.of(layer), 9
+    best = np.zeros(2)
+    for signs in itertools.product((-1.0, 1.0), repeat=steps):
+        y = z = 0.0
+        for s in signs:
+            z = z + 0.4 * (s - 2.0 * y - (0.7 * z if damping == "explicit" else 0.0))
+            z = z if damping == "explicit" else z / 1.28
+            y = y + 0.4 * z
+        best = np.maximum(best, np.abs([y, z]))
+    found = np.exp(cornn.responses_of(step, steps).sums[-1, :, 0])
+    assert found == pytest.approx(best, rel=1e-10) and (found >= best).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_rate_of_cornn_bounds_every_choice_of_slopes_in_its_norm(seed: int) -> None:
+    layer = bent(CoRNN(1, 2, dt=0.3, gamma=1.5, epsilon=0.8, dtype=F64), seed).layers[0]
+    step = cornn.CoupledStep.of(layer)
+    L, rate = cornn.best_norm(layer, step)
+    assert rate <= cornn.step_rate(layer, step, np.eye(2))
+    wide = torch.kron(torch.from_numpy(L), torch.eye(2, dtype=F64))
+    dt, worst = 0.3, 0.0
+    for D in vertices(2):
+        kick = torch.cat((D @ layer.W, D @ layer.W_z), dim=1).detach()
+        eye = torch.eye(2, dtype=F64)
+        z = torch.cat((-dt * 1.5 * eye, (1 - dt * 0.8) * eye), dim=1) + dt * kick
+        J = torch.cat((torch.cat((eye, 0 * eye), dim=1) + dt * z, z))
+        worst = max(worst, norm(wide @ J @ torch.linalg.inv(wide)))
+    assert 0.7 * math.exp(rate) < worst <= math.exp(rate) * (1 + 1e-12)
+
+
+# --- explicit steps
+
+
+@pytest.mark.parametrize(("n", "lowest"), [(2, 0.0), (3, 0.0), (4, 0.0), (3, -0.25)])
+def test_the_rate_of_a_skew_step_bounds_every_choice_of_slopes(n: int, lowest: float) -> None:
+    for seed, dt, gamma in itertools.product(range(3), (0.05, 0.5), (0.0, 0.4)):
+        W = torch.randn(n, n, generator=drawn(seed), dtype=F64)
+        S = W - W.T
+        A = S - gamma * torch.eye(n, dtype=F64)
+        rate = euler.skew_step_rate(dt, gamma, norm(S), lowest_slope=lowest)
+        worst = max(norm(torch.eye(n, dtype=F64) + dt * D @ A) for D in vertices(n, lowest))
+        assert worst <= math.exp(rate) * (1 + 1e-12)
+        assert n > 2 or lowest or math.log(worst) > 0.4 * rate
+
+
+@pytest.mark.parametrize("method", ["euler", "midpoint"])
+def test_the_rate_of_a_lipschitz_rnn_bounds_every_choice_of_slopes(method: Any) -> None:
+    options = {"beta_a": 0.8, "gamma_a": 0.9, "beta_w": 0.6, "gamma_w": 0.2, "method": method, "dtype": F64}
+    for seed, dt in itertools.product(range(3), (0.05, 0.4)):
+        layer = bent(LipschitzRNN(1, 3, dt=dt, **options), seed, 0.5).layers[0]
+        A, W = (matrix.detach() for matrix in layer.matrices())
+        mu = layer.field().constants().one_sided_lipschitz
+        rate, plain = euler.lipschitz_rates(A, W, dt, is_midpoint=method == "midpoint", mu=mu)
+        eye, worst = torch.eye(3, dtype=F64), 0.0
+        for D, D_2 in itertools.product(vertices(3), repeat=2):
+            G, G_2 = A + D @ W, A + D_2 @ W
+            J = eye + dt * G if method == "euler" else eye + dt * G @ (eye + 0.5 * dt * G_2)
+            worst = max(worst, norm(J))
+        assert 0.5 * math.exp(rate) < worst <= math.exp(rate) * (1 + 1e-12)
+        linear = eye + dt * A + (0.5 * dt * dt * A @ A if method == "midpoint" else 0.0)
+        assert plain == pytest.approx(math.log(norm(linear)), abs=1e-9)
+
+
+def test_a_contracting_lipschitz_rnn_has_a_negative_rate() -> None:
+    network = LipschitzRNN(1, 3, dt=0.1, beta_a=1.0, gamma_a=3.0, beta_w=1.0, gamma_w=0.0, generator=drawn(), dtype=F64)
+    lines = certify(network, input_bound=1.0, steps=100).layers[0]
+    assert lines["‖∂h_N/∂h_1‖₂"].log < -1.0  # type: ignore[operator]
+    assert lines["‖h_n‖₂, n ≤ N"].log < math.log(3**0.5)  # type: ignore[operator]
+
+
+def test_the_rates_of_arnns_bound_every_choice_of_slopes() -> None:
+    eye = torch.eye(2, dtype=F64)
+    for seed, dt in itertools.product(range(4), (0.03, 0.2, 0.6)):
+        network = bent(ARNN12(1, 2, dt=dt, dtype=F64), seed)
+        S = torch.randn(2, 2, generator=drawn(seed), dtype=F64)
+        S = S + S.T
+        step, worst = arnn.step_of(network.layers[0], norm(S), 50), 0.0
+        for D, D_2 in itertools.product(vertices(2), repeat=2):
+            kick = torch.cat((torch.cat((eye, 0 * eye), dim=1), torch.cat((-dt * D @ S, eye), dim=1)))
+            drift = torch.cat((torch.cat((eye, dt * D_2 @ S), dim=1), torch.cat((0 * eye, eye), dim=1)))
+            worst = max(worst, norm(drift @ kick))
+        assert math.log(worst) <= step.rate + step.log_odd + 1e-12 and math.log(worst) > 0.4 * step.rate
+        W = S.triu(1) - S.triu(1).T
+        leap = arnn.step_of(bent(ARNN22(1, 2, dt=dt, dtype=F64), seed).layers[0], norm(W), 50)
+        jacobians = [
+            torch.cat((torch.cat((2 * dt * D @ W, eye), dim=1), torch.cat((eye, 0 * eye), dim=1))) for D in vertices(2)
+        ]
+        for count in (1, 2, 3):
+            products = (
+                torch.linalg.multi_dot([eye.new_tensor(np.eye(4)), *word])
+                for word in itertools.product(jacobians, repeat=count)
+            )
+            assert math.log(max(norm(J) for J in products)) <= count * leap.rate + leap.log_odd + 1e-12
+        middle = arnn.step_of(
+            bent(ARNN22(1, 2, dt=dt, scheme="explicit_midpoint", dtype=F64), seed).layers[0], norm(W), 50
+        )
+        for D, D_2 in itertools.product(vertices(2), repeat=2):
+            assert math.log(norm(eye + dt * D @ W @ (eye + 0.5 * dt * D_2 @ W))) <= middle.rate + 1e-12
+
+
+# --- lower bounds
+
+
+SMALL: tuple[tuple[Any, str], ...] = (
+    (lambda: bent(AntisymmetricRNN(1, 2, dt=0.4, gamma=0.3, dtype=F64), 1), "‖∂h_N/∂h_1‖₂"),
+    (lambda: bent(AntisymmetricRNN(1, 3, dt=0.2, gamma=0.0, dtype=F64), 2), "‖∂h_N/∂h_1‖₂"),
+    (
+        lambda: bent(LipschitzRNN(1, 2, dt=0.3, beta_a=0.9, gamma_a=0.3, beta_w=0.9, gamma_w=0.3, dtype=F64), 1),
+        "‖∂h_N/∂h_1‖₂",
+    ),
+    (lambda: bent(CoRNN(1, 2, dt=0.4, gamma=1.0, epsilon=0.3, dtype=F64), 3), "‖∂X_N/∂X_1‖₂, X = (y, z)"),
+    (lambda: bent(ARNN12(1, 2, dt=0.3, dtype=F64), 4), "‖∂X_N/∂X_1‖₂, X = (q, p)"),
+    (lambda: bent(ARNN22(1, 2, dt=0.3, dtype=F64), 5), "‖∂X_N/∂X_1‖₂, X = (y, previous)"),
+    (lambda: bent(ARNN22(1, 3, dt=0.3, scheme="forward_euler", dtype=F64), 5), "‖∂X_N/∂X_1‖₂, X = y"),
+)
+
+
+@pytest.mark.parametrize(("build", "quantity"), SMALL)
+def test_a_bound_from_below_is_met_by_drives_and_one_from_above_by_none(build: Any, quantity: str) -> None:
+    """The drive −W h puts a unit at slope 1, a large one at slope 0: all such words, by the cell's own step."""
+    network = build()
+    layer = network.layers[0]
+    width, sizes, make = attacks._free_step(network, 1)  # type: ignore[misc]
+    steps = 4 if width == 2 else 3
+    lines = certify(network, input_bound=1.0, steps=steps).layers[0]
+    step, worst = make(0), 0.0
+    choices = itertools.product((False, True), repeat=width)
+    for word in itertools.product(choices, repeat=steps - 1):
+        state = tuple(0.1 * torch.ones(1, size, dtype=F64) for size in sizes)
+        J = torch.eye(sum(sizes), dtype=F64)
+        for chosen in word:
+            drive = _drive(layer, state, chosen)
+            J = _jacobian(step, state, drive, sizes) @ J
+            state = step(state, drive)
+        worst = max(worst, norm(J))
+    upper, lower = lines[quantity].log, lines["the same, from below"].log
+    assert upper is not None and lower is not None
+    assert lower - 1e-9 <= math.log(worst) <= upper + 1e-9
+
+
+def _jacobian(step: Any, state: Any, drive: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    joined = torch.cat(state, dim=1)[0].detach()
+    return torch.autograd.functional.jacobian(
+        lambda x: torch.cat(step(x[None].split(sizes, dim=1), drive), dim=1)[0], joined
+    ).detach()
+
+
+def _drive(layer: Any, state: Any, chosen: tuple[bool, ...]) -> Tensor:
+    """The drive that makes every argument of tanh 0 where chosen, and 40 elsewhere: two fixed points of a search."""
+    x = torch.zeros(1, len(chosen), dtype=F64, requires_grad=True)
+    for _ in range(4):  # the arguments are affine in the drive, and those of a second half in that of the first
+        arguments = _arguments(layer, state, x.detach())
+        x = x.detach() - arguments + torch.tensor([[0.0 if each else 40.0 for each in chosen]], dtype=F64)
+    return x.detach()
+
+
+def _arguments(layer: Any, state: Any, x: Tensor) -> Tensor:
+    """What tanh is applied to, by the equations in the docstrings of the cells."""
+    with torch.no_grad():
+        if isinstance(layer, ARNN12(1, 1, dt=0.1).layers[0].__class__):
+            q, p = state
+            S = torch.zeros(len(q[0]), len(q[0]), dtype=F64)
+            rows, columns = torch.triu_indices(len(S), len(S))
+            S[rows, columns] = S[columns, rows] = layer.free
+            first = q @ S + x[:, : len(S)]
+            return torch.cat((first, (p - layer.dt * first.tanh()) @ S + x[:, len(S) :]), dim=1)
+        if hasattr(layer, "W_z"):
+            return state[0] @ layer.W.T + state[1] @ layer.W_z.T + x
+        if hasattr(layer, "M_W"):
+            return state[0] @ layer.matrices()[1].T + x
+        n = state[0].shape[1]
+        W = torch.zeros(n, n, dtype=F64)
+        rows, columns = torch.triu_indices(n, n, 1)
+        W[rows, columns] = layer.free
+        return state[0] @ (W - W.T - getattr(layer, "gamma", 0.0) * torch.eye(n, dtype=F64)).T + x
+
+
+# --- orthogonal maps
+
+
+@pytest.mark.parametrize(
+    ("network", "names"),
+    [
+        (ScoRNN(1, 4, rho=2, dtype=F64), ("free",)),
+        (ExpRNN(1, 4, dtype=F64), ("free",)),
+        (URNN(1, 3, capacity="restricted", dtype=F64), ("angles", "reflectors")),
+        (URNN(1, 3, capacity="full", dtype=F64), ("W",)),
+    ],
+)
+def test_the_parameters_of_a_map_turn_it_no_faster_than_is_said(network: Any, names: tuple[str, ...]) -> None:
+    for seed, size in itertools.product(range(3), (0.01, 1.0)):
+        layer = bent(network, seed, size).layers[0]
+        said = orthogonal.map_of(layer).turns
+        assert set(said) == set(names)
+        for name in names:
+            value = getattr(layer, name).detach().clone()
+
+            def matrix(x: Tensor, layer: Any = layer, name: str = name) -> Tensor:
+                (W,) = torch.func.functional_call(_Matrix(layer), {f"layer.{name}": x}, ())
+                return torch.view_as_real(W) if W.is_complex() else W[..., None]
+
+            slopes = torch.autograd.functional.jacobian(matrix, value).flatten(3)
+            for place in range(slopes.shape[-1]):
+                parts = slopes[..., place]
+                dW = torch.complex(parts[..., 0], parts[..., 1]) if parts.shape[-1] == 2 else parts[..., 0]
+                assert norm(dW) <= math.exp(said[name]) * (1 + 1e-9)
+            if name == "free" and size == 0.01 and isinstance(network, ScoRNN):
+                # at A = 0, where W = D: 2
+                largest = max(norm(slopes[..., 0, place]) for place in range(slopes.shape[-1]))
+                assert largest > 1.99
+
+
+class _Matrix(torch.nn.Module):
+    def __init__(self, layer: Any) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self) -> tuple[Tensor]:
+        return (self.layer.recurrent_matrix(),)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, F64, torch.complex64, torch.complex128])
+def test_the_score_of_a_computed_map_is_bounded_by_its_exact_value(dtype: torch.dtype) -> None:
+    Q, _ = torch.linalg.qr(torch.randn(5, 5, dtype=dtype, generator=drawn()))
+    with mpmath.workdps(60):
+        W = mpmath.matrix([[mpmath.mpc(complex(x)) for x in row] for row in Q.tolist()])
+        gram = W.H * W - mpmath.eye(5)
+        exact = float(mpmath.sqrt(mpmath.fsum(abs(x) ** 2 for x in gram)))
+    found = orthogonal.score_bound(Q)
+    assert exact <= found < 1.01 * exact + (1e-14 if dtype in (torch.float32, torch.complex64) else 1e-18)
+
+
+def test_a_stored_unitary_matrix_counts_with_what_it_is_off() -> None:
+    network = URNN(1, 3, capacity="full", generator=drawn(), dtype=F64)
+    with torch.no_grad():
+        network.layers[0].W.mul_(1.05)
+    lines = certify(network, input_bound=1.0, steps=21).layers[0]
+    assert lines["‖∂h_N/∂h_1‖₂"].log == pytest.approx(20 * math.log(1.05), rel=1e-6)
+    assert lines["the same, from below"].log < 20 * math.log(1.05)  # type: ignore[operator]
+
+
+def test_a_large_start_is_bounded_where_it_is_largest() -> None:
+    network = URNN(1, 3, capacity="full", learn_initial_state=True, generator=drawn(), dtype=F64)
+    with torch.no_grad():
+        network.layers[0].W.mul_(0.5)
+        network.layers[0].h0.fill_(100.0)
+    lines = certify(network, input_bound=0.0, steps=9).layers[0]
+    exact = 0.5 * 100.0 * 6**0.5
+    for quantity in ("‖h_n‖₂, n ≤ N", "‖ĥ_n‖₂ as computed"):
+        assert lines[quantity].log == pytest.approx(math.log(exact), abs=1e-9)
+    silent = ScoRNN(1, 2, rho=0, dtype=F64)
+    assert certify(bent(IndRNN(1, 2), 0, 0.0), input_bound=1.0, steps=3).layers[0]["‖∂h_N/∂h_1‖₂"].log < -1000  # type: ignore[operator]
+    assert certify(silent, input_bound=0.0, steps=3).layers[0]["‖h_n‖₂, n ≤ N"].log < -600  # type: ignore[operator]
+
+
+def test_what_biases_allow_is_said() -> None:
+    network = ExpRNN(1, 3, generator=drawn(), dtype=F64)
+    with torch.no_grad():
+        network.layers[0].b.copy_(torch.tensor([-0.1, 0.0, 0.2]))
+    mixed = certify(network, input_bound=1.0, steps=5).layers[0]
+    assert mixed["‖h_N − h'_N‖ / ‖h_1 − h'_1‖"].log is None and "fall silent" in " ".join(mixed.says)
+    complex_units = URNN(1, 3, capacity="restricted", generator=drawn(), dtype=F64)
+    with torch.no_grad():
+        complex_units.layers[0].b.fill_(0.2)
+    stretched = certify(complex_units, input_bound=1.0, steps=5).layers[0]
+    assert stretched["‖∂h_N/∂h_1‖₂"].log is None and stretched["|dE/dθ|, θ = V"].log is None
+    assert stretched["‖h_n‖₂, n ≤ N"].log is not None
+
+
+# --- neurons alone, gates, clocks
+
+
+def test_powers_of_linear_steps_are_enclosed() -> None:
+    A = np.array([0.0, 0.3, 3.9, 25.0])
+    for is_implicit, count in itertools.product((False, True), (0, 1, 7, 200)):
+        M = decoupled.step_of(0.9, A if is_implicit else A[:3], is_implicit=is_implicit)[0]
+        low, high = decoupled.log_powers(0.9, A if is_implicit else A[:3], count, is_implicit=is_implicit)
+        exact = math.log(max(np.linalg.norm(np.linalg.matrix_power(each, count), 2) for each in M))
+        assert low <= exact + 1e-9 and exact <= high + 1e-9 and high - low < 1e-12 * (1 + abs(exact)) + 1e-13
+
+
+def test_sums_of_powers_are_upper_ends() -> None:
+    w = np.array([1e-9, 0.5, 1 - 1e-12, 1.0, 1 + 1e-12, 1.3, 40.0])
+    for steps in (1, 2, 50):
+        found = decoupled.log_powers_sum(np.log(w), steps)
+        exact = [float(mpmath.log(mpmath.fsum(mpmath.mpf(x) ** j for j in range(steps)))) for x in w]
+        assert (found >= np.array(exact) - 1e-12).all() and found == pytest.approx(np.array(exact), abs=1e-9)
+
+
+def test_a_relu_neuron_reaches_its_bound_under_its_largest_drive() -> None:
+    network = bent(IndRNN(2, 3, dtype=F64), 3)
+    layer, steps = network.layers[0], 12
+    with torch.no_grad():
+        layer.w.copy_(torch.tensor([0.9, 1.1, -0.7]))
+        layer.b.copy_(torch.tensor([0.3, -0.4, 0.2]))
+        h = torch.zeros(3, dtype=F64)
+        largest = torch.zeros(3, dtype=F64)
+        drive = 2.0 * layer.V.abs().sum(dim=1) + layer.b
+        for _ in range(steps):
+            h = (layer.w * h + drive).relu()
+            largest = torch.maximum(largest, h)
+    found = certify(network, input_bound=2.0, steps=steps).layers[0]["|h_n|, n ≤ N"].log
+    assert found == pytest.approx(math.log(float(largest.max())), abs=1e-9)
+
+
+@pytest.mark.parametrize("dt", [0.8, 1.7])
+def test_the_sweep_of_lem_is_the_largest_over_a_grid_of_gates(dt: float) -> None:
+    c, norms = 0.9, (1.5, 0.4, 0.7, 1.2)
+    w_1, w_2, w_z, w_y = norms
+    found = np.exp(gated.two_block_sweep(dt, c, norms)(np.full((6, 2), NOTHING), np.log([1.0, 0.5])))
+    e_y, e_z = 1.0, 0.5
+    D = np.linspace(0.0, dt, 20001)
+    for n in range(6):
+        e_z = float(np.max(np.abs(1 - D) * e_z + (D * (1 - D / dt) * (1 + c) * w_1 + D * w_z) * e_y))
+        e_y = float(np.max((np.abs(1 - D) + D * (1 - D / dt) * (1 + c) * w_2) * e_y + D * w_y * e_z))
+        assert found[n] == pytest.approx([e_y, e_z], rel=1e-7) and (found[n] >= [e_y, e_z]).all()
+
+
+def test_the_states_of_lem_are_those_of_open_gates() -> None:
+    for dt in (0.3, 1.0, 1.6):
+        z, found = 0.0, np.exp(gated.lem_states(dt, 12))
+        for n in range(12):  # D = dt and a target of the sign that moves farthest
+            z = max((abs((1 - D) * z) + D for D in (dt, min(dt, 1.0), 0.0)), key=abs)
+            assert found[n] == pytest.approx(z if dt > 1 else 1 - (1 - dt) ** (n + 1), rel=1e-9)
+    fast = certify(cells.get("lem")(2, 3, dt=5.0), input_bound=1.0, steps=1000).layers[0]
+    assert fast["|y_n|, |z_n|, n ≤ N"].log == pytest.approx(1000 * math.log(4), rel=1e-2)
+    assert "take dt ≤ 1" in fast["|dE/dθ|, θ = W"].about
+
+
+def test_rates_of_a_clockwork_bound_every_choice_of_slopes() -> None:
+    layer = bent(ClockworkRNN(1, 3, periods=(1, 2, 3), dtype=F64), 2).layers[0]
+    W = layer.recurrent_matrix().detach()
+    for n, rate in enumerate(gated.clock_rates(layer, 7, 2)):
+        acting = torch.tensor([float((2 + n) % period == 0) for period in (1, 2, 3)], dtype=F64)
+        jacobians = (torch.diag(1 - acting) + torch.diag(acting) @ D @ W for D in vertices(3))
+        worst = max(map(norm, jacobians))
+        assert 0.5 * math.exp(rate) < worst <= math.exp(rate) * (1 + 1e-12)
+
+
+# --- fields
+
+
+def test_a_push_from_rest_is_what_one_step_can_do() -> None:
+    for method, kind in itertools.product(("rk4", "euler"), (fields.Monotone, fields.Semilinear)):
+        field = kind.random(3, generator=drawn(1), dtype=F64)
+        network = IntegratorRNN(field, tableaus.get(method), dt=0.2, input_size=3, dtype=F64)
+        rest = max(
+            float(field((torch.zeros(3, dtype=F64),), x)[0].norm())
+            for x in 30 * torch.randn(200, 3, generator=drawn(2), dtype=F64)
+        )
+        push = push_from_rest(network.layers[0].method, field, 0.2, rest)
+        step = network.layers[0].stepper()
+        drives = 30 * torch.randn(200, 3, generator=drawn(2), dtype=F64)
+        moved = float(step((torch.zeros(200, 3, dtype=F64),), drives)[0].detach().norm(dim=1).max())
+        assert push is not None and 0.3 * push < moved <= push
+    stiff = fields.Semilinear.random(3, generator=drawn(1), dtype=F64)
+    assert push_from_rest(families.gauss(1), stiff, 50.0, 1.0) is None
+
+
+def test_fields_that_oscillate_with_their_input_have_no_bound_at_rest() -> None:
+    network = IntegratorRNN(
+        fields.LinearOscillator(torch.ones(2, dtype=F64)), tableaus.get("rk4"), dt=0.1, input_size=1
+    )
+    lines = certify(network, input_bound=1.0, steps=3).layers[0]
+    assert "as large as its input" in lines["‖X_n‖₂, n ≤ N"].about
+    assert lines["‖∂X_N/∂X_1‖₂, X = (y, z)"].log is not None
+
+
+# --- what nobody knows, and what is refused
+
+
+class LeakyRNN(RecurrentNetwork):
+    """A cell of somebody's, which no theorem here is about."""
+
+    def __init__(self) -> None:
+        super().__init__(2, 3)
+        self.fill(type(ExpRNN(2, 3).layers[0]), None)
+
+
+def test_of_a_cell_without_theorems_every_line_says_so() -> None:
+    for network in (LeakyRNN(), QUNN(4, 4, block_length=2), cells.get("odernn")(2, 3, tableau=tableaus.EULER, eta=0.1)):
+        report = certify(network, input_bound=1.0, steps=4)
+        assert all(line.log is None for layer in report.layers for line in layer.bounds)
+        assert UNKNOWN in str(report) and "no theorem here is about" in str(report)
+        assert report._repr_html_().count(UNKNOWN) == sum(len(layer.bounds) for layer in report.layers)
+
+
+def test_a_class_that_borrows_a_name_borrows_no_theorem() -> None:
+    class LEM(LeakyRNN):
+        pass
+
+    assert certify(LEM(), input_bound=1.0, steps=2).layers[0].bounds[0].log is None
+    for kind, arguments in ((cells.get("lem"), (2, 3)), (torch.nn.GRU, (2, 3))):
+        inherited = type("Mine", (kind,), {"extra": 1})(*arguments)
+        assert certify(inherited, input_bound=1.0, steps=2).layers[0].bounds[0].log is not None
+        changed = type("Mine", (kind,), {"forward": lambda self, u: u})(*arguments)
+        assert all(line.log is None for line in certify(changed, input_bound=1.0, steps=2).layers[0].bounds)
+
+
+def test_refusals_name_the_thing_and_the_next_step() -> None:
+    network = LinOSS(2, 3, dt=3.0, guard="none")
+    with torch.no_grad():
+        network.layers[0].A_raw.fill_(5.0)
+    assert certify(network, input_bound=1.0, steps=300).layers[0]["|y_n|, n ≤ N"].log > 100  # type: ignore[operator]
+    with pytest.raises(ValueError, match="rms_energy is of UnICORNN's estimate, but network is a LinOSS"):
+        certify(network, input_bound=1.0, steps=3, rms_energy=1.0)
+    with pytest.raises(ValueError, match="bidirectional"):
+        certify(torch.nn.LSTM(2, 3, bidirectional=True), input_bound=1.0, steps=3)
+    with pytest.raises(TypeError, match=r"verification\.trial"):
+        certify(torch.nn.Sequential(network), input_bound=1.0, steps=3)
+    with pytest.raises(ValueError, match="on the device meta"):
+        certify(ExpRNN(2, 3, device="meta"), input_bound=1.0, steps=3)
+    projected = certify(torch.nn.LSTM(2, 4, proj_size=2), input_bound=1.0, steps=3).layers[0]
+    assert all(line.log is None for line in projected.bounds)
+
+
+@pytest.mark.parametrize("kind", attacks.KINDS)
+def test_every_line_is_finite_however_short_long_or_silent_a_run_is(kind: str) -> None:
+    network = attacks.KINDS[kind](drawn(len(kind)))
+    for steps, bound, aim in ((1, 0.0, 0.0), (2, 1e6, 1e-6), (700, 1.0, 1.0)):
+        report = certify(network, input_bound=bound, steps=steps, target_bound=aim)
+        for layer in report.layers:
+            for line in layer.bounds:
+                assert line.log is None or (math.isfinite(line.log) and isinstance(line.log, float)), line
+                assert (line.log is None) == (line.theorem == "") and line.about
+        assert len(str(report).splitlines()) > 6 and "nan" not in str(report).replace("tanh", "")
+
+
+def test_a_line_that_no_float_can_hold_is_no_information() -> None:
+    assert shown(QuantityBound("q", 100.0, "thm")) == "no information"
+    assert shown(QuantityBound("q", 100.0, "thm", sign="≥")) == "≥ 10^43.4"
+    assert shown(QuantityBound("q", None, "", "why")) == UNKNOWN
+
+
+def test_families_are_imported_when_they_are_asked_for() -> None:
+    code = (
+        "import torch, sys\nfrom odernn.bounds import certify\nfrom odernn.cells.lem import LEM\n"
+        "certify(LEM(1, 2), input_bound=1.0, steps=2)\n"
+        "assert 'odernn.bounds.network.cornn' not in sys.modules\n"
+        "assert 'odernn.cells.unicornn' not in sys.modules"
+    )
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
+    assert done.returncode == 0, done.stderr
