@@ -137,8 +137,9 @@ class CoRNNLayer(dense.FusedLayer, RecurrentLayer):
     def fused(self, drives: Tensor, state: State) -> State | None:
         if not self.is_fused():
             return None
-        dense.check_device(drives)  # before dt, γ, ε are asked for, which have no value on meta
-        dt, gamma, epsilon = (float(value) for value in (self.dt, self.gamma, self.epsilon))
+        dense.check_device(drives)
+        # On meta they have no value, and nothing is computed.
+        dt, gamma, epsilon = (math.nan if drives.is_meta else float(v) for v in (self.dt, self.gamma, self.epsilon))
         p, q = (1.0 - dt * epsilon, dt)
         if self.damping == "implicit":
             p, q = 1.0 / (1.0 + dt * epsilon), dt / (1.0 + dt * epsilon)

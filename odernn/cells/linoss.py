@@ -35,6 +35,27 @@ CLAMPED = LIMIT * (1.0 - 2.0**-10)
 """Where ``guard="clamp"`` stops: at 4 itself the step is a Jordan block, and rounding could pass it."""
 
 
+class _Stable(torch.autograd.Function):
+    """dt² A as it is, a ValueError above 4. A Function, since torch.func.vmap shows no values to anything else."""
+
+    @staticmethod
+    def forward(squares: Tensor) -> Tensor:
+        if not bool((squares <= LIMIT).all()):
+            raise ValueError(
+                f"dt² A reaches {float(squares.max()):.17g}, but the IMEX step is stable up to 4. Give a smaller dt, "
+                'guard="clamp" to cut A, or scheme="im".'
+            )
+        return squares.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        pass
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], squares: Tensor) -> tuple[Tensor, int | None]:
+        return _Stable.apply(squares), in_dims[0]  # type: ignore[no-untyped-call]
+
+
 class LinOSSLayer(RecurrentLayer):
     """A_raw (n,) with A = max(A_raw, 0), and B (n, input) of one layer, n = hidden."""
 
@@ -81,17 +102,11 @@ class LinOSSLayer(RecurrentLayer):
             return A
         if self.guard == "clamp":
             return torch.minimum(A, (CLAMPED / self.dt**2).to(A.dtype))
-        is_stable = (self.dt**2 * A.detach().double() <= LIMIT).all()
-        if (
-            torch.compiler.is_compiling()
-        ):  # a graph cannot branch on values, but it can stop: RuntimeError where it runs
-            torch._assert_async(is_stable, "dt² A of LinOSS is above 4.")
-        elif not is_stable.is_meta and not bool(is_stable):
-            worst = float((self.dt**2 * A.detach().double()).max())
-            raise ValueError(
-                f"dt² A reaches {worst:.17g}, but the IMEX step is stable up to 4. Give a smaller dt, "
-                'guard="clamp" to cut A, or scheme="im".'
-            )
+        squares = self.dt**2 * A.detach().double()
+        if torch.compiler.is_compiling():  # a graph cannot branch on values, but can stop: RuntimeError where it runs
+            torch._assert_async((squares <= LIMIT).all(), "dt² A of LinOSS is above 4.")
+        elif not squares.is_meta:
+            _Stable.apply(squares)  # type: ignore[no-untyped-call]
         return A
 
     def drives(self, below: Tensor) -> Tensor:

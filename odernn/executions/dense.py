@@ -31,6 +31,7 @@ from torch.autograd import forward_ad
 
 from odernn import executions
 from odernn.executions.autocast import in_full_digits
+from odernn.executions.operators import differentiable
 from odernn.executions.recurrence import UNIT_ROUNDOFF, ExecutionUnavailable
 
 Name: TypeAlias = Literal["torch", "cpu", "cuda"]
@@ -136,8 +137,8 @@ def _by_matrix(g: Tensor, first: Tensor, rows: Tensor) -> Tensor:
 
 
 def check_device(x: Tensor) -> None:
-    """Raises ValueError unless ``x`` is on the CPU."""
-    if x.device.type != "cpu":
+    """Raises ValueError unless ``x`` is on the CPU, or on meta, where nothing is computed."""
+    if x.device.type not in ("cpu", "meta"):
         raise ValueError(f'x is on {x.device}, but execution="cpu" runs on the CPU. Move it, or choose "torch".')
 
 
@@ -157,10 +158,14 @@ def _check_no_tangent(*given: Tensor | None) -> None:
         return
     for value in given:
         if value is not None and forward_ad.unpack_dual(value).tangent is not None:
-            raise NotImplementedError(
-                'execution="cpu" has no forward-mode derivative: its derivative is one walk backwards in time. '
-                'Use reverse mode, or execution="torch".'
-            )
+            raise NotImplementedError(_no_tangent())
+
+
+def _no_tangent(*_: Any) -> str:
+    return (
+        'execution="cpu" has no forward-mode derivative: its derivative is one walk backwards in time. '
+        'Use reverse mode, or execution="torch".'
+    )
 
 
 for _name, _schema in (
@@ -190,8 +195,10 @@ def _no_second_derivative(*_: Any) -> None:
     )
 
 
-for _name in ("coupled_backward", "orthogonal_backward"):
-    torch.library.register_autograd(f"odernn::{_name}", _no_second_derivative)
+_coupled_back, _orthogonal_back = (
+    differentiable(f"odernn::{_name}_backward", _no_second_derivative, no_tangent=_no_tangent)
+    for _name in ("coupled", "orthogonal")
+)
 
 
 # --- coRNN
@@ -202,7 +209,7 @@ def coupled(
 ) -> tuple[Tensor, Tensor]:
     """Rows of y and z, (time, batch, hidden) each. Raises TypeError and ValueError for a wrong dtype or device."""
     _check(x, W=W, W_z=W_z, y0=y0, z0=z0)
-    y, z, _ = torch.ops.odernn.coupled_forward(x, W, W_z, y0, z0, dt, gamma, p, q)
+    y, z, _ = _coupled_rows(x, W, W_z, y0, z0, dt, gamma, p, q)
     return y, z
 
 
@@ -291,11 +298,11 @@ def _keep_coupled(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tenso
 
 
 def _differentiate_coupled(ctx: Any, grad_y: Tensor | None, grad_z: Tensor | None, _: Any) -> tuple[Any, ...]:
-    gradients = torch.ops.odernn.coupled_backward(grad_y, grad_z, *ctx.saved_tensors, *ctx.numbers)
+    gradients = _coupled_back(grad_y, grad_z, *ctx.saved_tensors, *ctx.numbers)
     return (*gradients, None, None, None, None)
 
 
-torch.library.register_autograd("odernn::coupled_forward", _differentiate_coupled, setup_context=_keep_coupled)
+_coupled_rows = differentiable("odernn::coupled_forward", _differentiate_coupled, _keep_coupled, no_tangent=_no_tangent)
 
 
 # --- scoRNN
@@ -310,7 +317,7 @@ def orthogonal(x: Tensor, *, W: Tensor, b: Tensor | None, h0: Tensor, execution:
         rows: Tensor = (_IN_USE[0] if _IN_USE else _on_device()).rows(x, W=W, b=b, h0=h0)
         return rows
     _check(x, W=W, b=b, h0=h0)
-    h: Tensor = torch.ops.odernn.orthogonal_forward(x, W, b, h0)
+    h: Tensor = _orthogonal_rows(x, W, b, h0)
     return h
 
 
@@ -367,8 +374,10 @@ def _keep_orthogonal(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 def _differentiate_orthogonal(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
     h, W, b, h0 = ctx.saved_tensors  # once: checkpoint() computes them again at every look
-    by_x, by_W, by_b, by_h0 = torch.ops.odernn.orthogonal_backward(grad, h, W, b, h0)
+    by_x, by_W, by_b, by_h0 = _orthogonal_back(grad, h, W, b, h0)
     return by_x, by_W, None if b is None else by_b, by_h0
 
 
-torch.library.register_autograd("odernn::orthogonal_forward", _differentiate_orthogonal, setup_context=_keep_orthogonal)
+_orthogonal_rows = differentiable(
+    "odernn::orthogonal_forward", _differentiate_orthogonal, _keep_orthogonal, no_tangent=_no_tangent
+)

@@ -18,12 +18,13 @@ Layout: x (time, batch, q) or (time, batch, s q), y (batch, m), row n−1 is ste
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from odernn.executions.autocast import in_full_digits, without_autocast
+from odernn.executions.operators import differentiable, one_by_one
 from odernn.integrators.batch_solver import SharedIteration, activation_slopes
 from odernn.integrators.batch_walk import LONG, SequenceSolver, StageRecurrence, derivative_in_torch, multiplied
 from odernn.integrators.newton import Newton
@@ -74,9 +75,7 @@ def batch_rows(
         label,
         samples,
     )
-    # A graph holds the operator. torch.func sees a Function: it does not differentiate operators at several levels.
-    call = torch.ops.odernn.implicit_rows if torch.compiler.is_compiling() else _Rows.apply
-    rows, _, residual, converged, iterations = call(*given)  # type: ignore[no-untyped-call]
+    rows, _, residual, converged, iterations = _rows(*given)
     return BatchRows(rows, residual, converged, iterations)
 
 
@@ -259,56 +258,35 @@ def _differentiate(ctx: Any, grad_rows: Tensor | None, grad_p: Tensor | None, *_
     return (*optional, *[None] * 10)
 
 
-torch.library.register_autograd("odernn::implicit_rows", _differentiate, setup_context=_keep)
-
-
 # --- under torch.func
 
 
-class _Rows(torch.autograd.Function):
-    """The operator as a function that torch.func differentiates, and maps over."""
-
-    forward = staticmethod(torch.ops.odernn.implicit_rows)
-    setup_context = staticmethod(_keep)
-    backward = staticmethod(_differentiate)
-
-    @staticmethod
-    def jvp(ctx: Any, *_: Any) -> NoReturn:
-        raise NotImplementedError(
-            f"{ctx.label}: the stage equations have no forward-mode derivative: only reverse mode is implemented for "
-            "their solution. Use torch.func.grad, vjp or jacrev, or torch.autograd.grad."
-        )
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, ...], *given: Any) -> tuple[Any, Any]:
-        """Samples that are mapped over join the batch; many weights are taken one after the other."""
-        if any(isinstance(axis, int) for axis in in_dims[3:]):  # of a list of sizes it is a list of None
-            return _one_by_one(_Rows.apply, info, in_dims, given)
-        (x, shift, y0), many = given[:3], info.batch_size
-
-        def joined(value: Tensor | None, axis: int | None, batch_axis: int) -> Tensor | None:
-            if value is None:
-                return None
-            moved = value.expand(many, *value.shape) if axis is None else value.movedim(axis, 0)
-            return moved.movedim(0, batch_axis).flatten(batch_axis, batch_axis + 1)
-
-        folded = joined(x, in_dims[0], 1), joined(shift, in_dims[1], 1), joined(y0, in_dims[2], 0)
-        *parts, iterations = _Rows.apply(*folded, *given[3:])  # type: ignore[no-untyped-call]
-        return (*(part.unflatten(1, (many, -1)) for part in parts), iterations), (1, 1, 1, 1, None)
+def _no_tangent(ctx: Any) -> str:
+    return (
+        f"{ctx.label}: the stage equations have no forward-mode derivative: only reverse mode is implemented for "
+        "their solution. Use torch.func.grad, vjp or jacrev, or torch.autograd.grad."
+    )
 
 
-def _one_by_one(function: Any, info: Any, in_dims: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, Any]:
-    results = [
-        function(*(value.select(axis, i) if isinstance(axis, int) else value for value, axis in pairs))
-        for i, pairs in ((i, zip(given, in_dims, strict=True)) for i in range(info.batch_size))
-    ]
-    stacked = tuple(map(torch.stack, zip(*results, strict=True)))
-    return stacked, (0,) * len(stacked)
+def _map_rows(call: Any, info: Any, in_dims: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
+    """Samples that are mapped over join the batch; many weights are taken one after the other."""
+    if any(isinstance(axis, int) for axis in in_dims[3:]):  # of a list of sizes it is a list of None
+        return one_by_one(call, info, in_dims, given)
+    (x, shift, y0), many = given[:3], info.batch_size
+
+    def joined(value: Tensor | None, axis: int | None, batch_axis: int) -> Tensor | None:
+        if value is None:
+            return None
+        moved = value.expand(many, *value.shape) if axis is None else value.movedim(axis, 0)
+        return moved.movedim(0, batch_axis).flatten(batch_axis, batch_axis + 1)
+
+    folded = joined(x, in_dims[0], 1), joined(shift, in_dims[1], 1), joined(y0, in_dims[2], 0)
+    *parts, iterations = call(*folded, *given[3:])
+    return (*(part.unflatten(1, (many, -1)) for part in parts), iterations), (1, 1, 1, 1, None)
 
 
-def _map_backward(info: Any, in_dims: tuple[Any, ...], *given: Any) -> tuple[Any, Any]:
-    """One derivative after the other: each has weight gradients of its own."""
-    return _one_by_one(torch.ops.odernn.implicit_rows_backward, info, in_dims, given)
-
-
-torch.library.register_vmap("odernn::implicit_rows_backward", _map_backward)
+_rows = differentiable("odernn::implicit_rows", _differentiate, _keep, no_tangent=_no_tangent, mapped=_map_rows)
+torch.library.register_vmap(  # each derivative has weight gradients of its own
+    "odernn::implicit_rows_backward",
+    lambda info, in_dims, *given: one_by_one(torch.ops.odernn.implicit_rows_backward, info, in_dims, given),
+)

@@ -33,6 +33,7 @@ from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
 from odernn.executions.autocast import in_full_digits
+from odernn.executions.operators import differentiable
 from odernn.executions.recurrence import (
     UNIT_ROUNDOFF,
     Backward,
@@ -63,6 +64,11 @@ from odernn.executions.cpu.kernels import lanes as lanes_of
 from odernn.executions.cpu.memory import fresh
 
 name = "cpu"
+
+_NO_TANGENT = (
+    'execution="cpu" has no forward-mode derivative: its derivative is one pass backwards in time. '
+    'Use reverse mode, or execution="torch".'
+)
 
 REBUILT_TOLERANCE = {dtype: u**0.5 for dtype, u in UNIT_ROUNDOFF.items()}
 """Largest admitted error that a rebuilt state shows, see ``kernels.rebuilt._doubt_row``: half of the digits.
@@ -210,10 +216,7 @@ def _refuse_forward_mode(*values: Any) -> None:
     if torch.compiler.is_compiling():
         return
     if any(isinstance(value, Tensor) and unpack_dual(value).tangent is not None for value in values):
-        raise NotImplementedError(
-            'execution="cpu" has no forward-mode derivative: its derivative is one pass backwards in time. '
-            'Use reverse mode, or execution="torch".'
-        )
+        raise NotImplementedError(_NO_TANGENT)
 
 
 # --- the operators
@@ -235,7 +238,6 @@ torch.library.define(
     "str mode, bool needs_u) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
     tags=torch.Tag.pt2_compliant_tag,
 )
-_operator, _derivative = torch.ops.odernn.unicornn_cpu, torch.ops.odernn.unicornn_cpu_backward
 
 
 @torch.library.impl(_FORWARD, "CPU")
@@ -378,5 +380,5 @@ def _no_second_derivative(ctx: Any, *grads: Any) -> tuple[Any, ...]:
     )
 
 
-torch.library.register_autograd(_FORWARD, _differentiate, setup_context=_remember)
-torch.library.register_autograd(_BACKWARD, _no_second_derivative)
+_operator = differentiable(_FORWARD, _differentiate, _remember, no_tangent=lambda _: _NO_TANGENT)
+_derivative = differentiable(_BACKWARD, _no_second_derivative, no_tangent=lambda _: _NO_TANGENT)

@@ -235,6 +235,11 @@ def _solved(
     **given: Unpack[GivenCoefficients],
 ) -> tuple[RecurrenceResult, Info]:
     limits.check()
+    if x.is_meta:
+        raise NotImplementedError(
+            f'execution="{name}" does not run on meta: how many iterations it takes depends on numbers, which meta has '
+            'not. Use execution="torch".'
+        )
     coefficients, (y0, z0) = checked(x, {"y0": y0, "z0": z0}, **given)
     y, z, info = _Shooting.apply(x, *coefficients, y0, z0, ends, limits)  # type: ignore[no-untyped-call]
     if info.fallback:
@@ -266,6 +271,13 @@ class _Shooting(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad_y: Tensor, grad_z: Tensor, _: Any) -> tuple[Tensor | None, ...]:
         return (*_Derivative.apply(grad_y, grad_z, *ctx.saved_tensors), None, None)  # type: ignore[no-untyped-call]
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *given: Any) -> NoReturn:
+        raise NotImplementedError(
+            f'execution="{name}" cannot be mapped by torch.func.vmap: how many iterations it takes depends on numbers, '
+            'which vmap hides. Samples have a batch axis of their own; for many weights use execution="torch".'
+        )
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> NoReturn:
