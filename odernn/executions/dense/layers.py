@@ -11,7 +11,7 @@ from torch import Tensor
 from odernn.executions.dense.rows import DenseRecurrence, check_device, kernels_on_device, rows, unavailable_because
 from odernn.executions.recurrence import ExecutionUnavailable
 
-Name: TypeAlias = Literal["torch", "cpu", "cuda"]
+Name: TypeAlias = Literal["torch", "cpu", "cuda", "parallel"]
 NameOnCPU: TypeAlias = Literal["torch", "cpu"]
 """Of a cell without a kernel for a device, as ``FusedLayer.offered`` is unless a layer says more."""
 

@@ -150,13 +150,13 @@ class DenseWalk:
     # --- kernels
 
     def _packed(self, is_transposed: bool) -> list[Tensor]:
-        """The matrices as ``kernels.product`` takes them, a block a pair of result and source."""
-        n, panel = self.hidden, PANEL * REGISTER // self.like.element_size()
-        packed = []
-        for matrix, stage in zip(self.matrices, self.form.stages, strict=True):
-            blocks = matrix.view(stage.results, n, stage.sources, n) if matrix.is_contiguous() else matrix.reshape(
-                stage.results, n, stage.sources, n
-            )
+        """A matrix a stage as ``kernels.product`` takes it, a block a pair of result and source; empty without one."""
+        n, panel, given, packed = self.hidden, PANEL * REGISTER // self.like.element_size(), iter(self.matrices), []
+        for stage in self.form.stages:
+            if not stage.sources:
+                packed.append(self.like.new_empty(0))
+                continue
+            blocks = next(given).reshape(stage.results, n, stage.sources, n)
             blocks = blocks.permute(0, 2, 1, 3) if is_transposed else blocks.permute(0, 2, 3, 1)
             padded = torch.nn.functional.pad(blocks, (0, -n % panel))
             packed.append(padded.unflatten(-1, (-1, panel)).transpose(2, 3).contiguous())
@@ -173,8 +173,7 @@ class DenseWalk:
 
     def _kept_addresses(self, way: str, packed: list[Tensor]) -> tuple[Array, ...]:
         passes = np.array([each.address for each in _compiled(self.name, way, self.like.dtype)], np.int64)
-        weights = _addresses(packed) if packed else np.zeros(len(self.form.stages), np.int64)
-        return passes, self.stages, weights
+        return passes, self.stages, _addresses(packed)
 
     def forward(self) -> list[Tensor]:
         """The rows of the states, (time, batch, hidden) each, and what is kept beside, (kept, time, batch, hidden)."""
