@@ -110,7 +110,7 @@ class AntisymmetricLayer(dense.FusedLayer, RecurrentLayer):
         return gated if self.gated else plain
 
     def dense_recurrence(self) -> dense.DenseRecurrence:
-        A, dt = {"A": self.recurrent_matrix()}, float(self.dt)
+        A, dt = {"A": self.recurrent_matrix()}, self.dt
         return dense.DenseRecurrence("gated", A, (dt,)) if self.gated else dense.DenseRecurrence("euler", A, (dt, 0.0))
 
     def field(self) -> Antisymmetric | GatedAntisymmetric:

@@ -113,7 +113,7 @@ class ARNN12Layer(dense.FusedLayer, RecurrentLayer):
 
     def dense_recurrence(self) -> dense.DenseRecurrence:
         S, is_relu = symmetric(self.free, self.hidden_size), float(self.activation == "relu")
-        return dense.DenseRecurrence("symplectic", {"S": S, "S again": S}, (float(self.dt), is_relu))
+        return dense.DenseRecurrence("symplectic", {"S": S, "S again": S}, (self.dt, is_relu))
 
     def fused(self, drives: Tensor, state: State) -> State | None:
         return super().fused(torch.cat((drives, drives), 2) if self.shared else drives, state)

@@ -77,9 +77,9 @@ class ARNN22Layer(dense.FusedLayer, RecurrentLayer):
         """W with the weights as they are now, (n, n); differentiable."""
         return skew(self.free, self.hidden_size)
 
-    def numbers(self) -> tuple[float, float]:
+    def numbers(self) -> tuple[Tensor, float]:
         """dt and whether σ is relu, of the fused execution."""
-        return float(self.dt), float(self.activation == "relu")
+        return self.dt, float(self.activation == "relu")
 
     def field(self) -> Antisymmetric:
         """y' = tanh(W y + x) with the weights as they are now: ``fields.Antisymmetric`` with γ = 0."""

@@ -79,7 +79,7 @@ class LEMLayer(dense.FusedLayer, RecurrentLayer):
         return step
 
     def dense_recurrence(self) -> dense.DenseRecurrence:
-        return dense.DenseRecurrence("lem", {"W": self.W, "W_y": self.W_y}, (float(self.dt),))
+        return dense.DenseRecurrence("lem", {"W": self.W, "W_y": self.W_y}, (self.dt,))
 
 
 class LEM(dense.FusedNetwork, RecurrentNetwork):

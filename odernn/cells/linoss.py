@@ -106,7 +106,7 @@ class LinOSSLayer(dense.FusedLayer, RecurrentLayer):
     def dense_recurrence(self) -> dense.DenseRecurrence:
         A, dt = self.frequencies(), self.dt.to(self.B.dtype)
         S = 1.0 / (1.0 + dt * dt * A) if self.scheme == "im" else torch.ones_like(A)
-        return dense.DenseRecurrence("oscillator", {}, (float(self.dt),), {"A": A, "S": S})
+        return dense.DenseRecurrence("oscillator", {}, (self.dt,), {"A": A, "S": S})
 
     def stepper(self) -> StepFunction:
         A, dt = self.frequencies(), self.dt.to(self.B.dtype)

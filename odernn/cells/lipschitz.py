@@ -130,7 +130,7 @@ class LipschitzRNNLayer(dense.FusedLayer, RecurrentLayer):
         return euler if self.method == "euler" else midpoint
 
     def dense_recurrence(self) -> dense.DenseRecurrence:
-        both, dt = torch.cat(self.matrices()), float(self.dt)
+        both, dt = torch.cat(self.matrices()), self.dt
         if self.method == "euler":
             return dense.DenseRecurrence("semilinear", {"A, W": both}, (dt,))
         return dense.DenseRecurrence("semilinear_midpoint", {"A, W": both, "A, W again": both}, (dt,))

@@ -2,17 +2,17 @@
 
 A step is a few products of the state with matrices that are the same for all times, and arithmetic on every unit by
 itself. A recurrence is therefore a *form* (``form.py``: how many planes of numbers, which products of which) and its
-*passes*, the arithmetic and its derivative (``passes/``, one file each, with the equation at its top). What is done with
-them is written once:
+*passes*, the arithmetic and its derivative (``passes/``, one file each, with the equation at its top). What is done
+with them is written once:
 
-    forwards    a = M v;   planes of step n = pass(a, x_n, planes of step n − 1)            a stage, and there may be two
-    backwards   g = dE/da and the costates = pass(planes, costates);   costates + Mᵀ g       the stages last to first
-    over time   dE/dM = Σ_n g_n v_nᵀ, and from dE/dx those by u, V and b of x = V u + b       a product a piece of time
+    forwards    a = M v;   planes of step n = pass(a, x_n, planes of step n − 1)           a stage; there may be two
+    backwards   g = dE/da and the costates = pass(planes, costates);   costates + Mᵀ g     the stages last to first
+    over time   dE/dM = Σ_n g_n v_nᵀ, and from dE/dx those by u, V and b of x = V u + b    a product a piece of time
 
 ``operator.py`` makes two operators of torch of it, ``walk.py`` goes through time piece by piece, and the kernels are in
 ``cpu.kernels``: ``walk.py`` takes eight samples at a time through all steps of a piece in one compiled call (numba, the
-extra ``fast``), ``product.py`` is its product, with matrices that are packed once a call. Samples do not see each other,
-so that threads share them. x, and dE/da, exist a piece at a time.
+extra ``fast``), ``product.py`` is its product, with matrices that are packed once a call. Samples do not see each
+other, so that threads share them. x, and dE/da, exist a piece at a time.
 
 Layout as in ``executions.recurrence``: u (time, batch, below), states (batch, hidden), row n−1 is step n. float32 and
 float64. Differentiable once and in reverse mode; the loops of the cells differentiate twice and in both modes. Where

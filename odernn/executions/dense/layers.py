@@ -68,7 +68,7 @@ class FusedLayer:
         """The rows of all blocks from the drives, or None: then the steps are made one by one."""
         if not self.is_fused():
             return None
-        check_device(drives)  # before numbers are asked for, which have no value on meta
+        check_device(drives)
         return rows(self.dense_recurrence(), state, drives)
 
     def fused_from_inputs(self, below: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:

@@ -1,7 +1,7 @@
 """The dense recurrences as one operator of torch, and their derivative as another; there is no third.
 
-    dense_forward   name, u, V, b, matrices, vectors, first states, numbers -> rows of the states, what is kept
-    dense_backward  dE by the rows, the rows, the rest as above -> dE by u, V, b, matrices, vectors, first states
+dense_forward   name, u, V, b, matrices, vectors, first states, numbers -> rows of the states, what is kept
+dense_backward  dE by the rows, the rows, the rest as above -> dE by u, V, b, matrices, vectors, first states
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from odernn.executions.autocast import in_full_digits
 _FORWARD, _BACKWARD = "odernn::dense_forward", "odernn::dense_backward"
 
 # Not by custom_op, whose first call imports torch's compiler.
-_GIVEN = "Tensor u, Tensor? V, Tensor? b, Tensor[] matrices, Tensor[] vectors, Tensor[] first, float[] numbers"
+_GIVEN = "Tensor u, Tensor? V, Tensor? b, Tensor[] matrices, Tensor[] vectors, Tensor[] first, Tensor numbers"
 torch.library.define(_FORWARD, f"(str name, {_GIVEN}) -> Tensor[]", tags=torch.Tag.pt2_compliant_tag)
 torch.library.define(
     _BACKWARD,
@@ -39,7 +39,7 @@ def _forward(
     matrices: Tensors,
     vectors: Tensors,
     first: Tensors,
-    numbers: Sequence[float],
+    numbers: Tensor,
 ) -> list[Tensor]:
     from odernn.executions.dense.walk import DenseWalk, Inputs
 
@@ -67,7 +67,7 @@ def _backward(
     matrices: Tensors,
     vectors: Tensors,
     first: Tensors,
-    numbers: Sequence[float],
+    numbers: Tensor,
     needs_u: bool,
 ) -> list[Tensor]:
     from odernn.executions.dense.walk import DenseWalk, Inputs
@@ -77,30 +77,29 @@ def _backward(
 
 @torch.library.register_fake(_BACKWARD)
 def _fake_backward(name, asked, rows, u, V, b, matrices, vectors, first, numbers, needs_u):  # type: ignore[no-untyped-def]
-    empty = u.new_empty(0)
-    by_u = u.new_empty(u.shape) if V is None or needs_u else empty
-    optional = [empty if each is None else each.new_empty(each.shape) for each in (V, b)]
+    by_u = u.new_empty(u.shape if V is None or needs_u else 0)
+    optional = [u.new_empty(0) if each is None else each.new_empty(each.shape) for each in (V, b)]
     return [by_u, *optional, *(each.new_empty(each.shape) for each in (*matrices, *vectors, *first))]
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensors) -> None:
     name, u, V, b, matrices, vectors, first, numbers = inputs
-    ctx.save_for_backward(*output, u, V, b, *matrices, *vectors, *first)
+    ctx.save_for_backward(*output, u, V, b, numbers, *matrices, *vectors, *first)
     ctx.counts = [len(each) for each in (output, matrices, vectors, first)]
-    ctx.name, ctx.numbers = name, numbers
+    ctx.name = name
     ctx.set_materialize_grads(False)
 
 
 def _differentiate(ctx: Any, asked: Sequence[Tensor | None]) -> tuple[Any, ...]:
     saved, groups = list(ctx.saved_tensors), []  # once: checkpoint() computes them again at every look
     outputs, *counts = ctx.counts
-    rows, (u, V, b) = saved[:outputs], saved[outputs : outputs + 3]
-    at = outputs + 3
+    rows, (u, V, b, numbers) = saved[:outputs], saved[outputs : outputs + 4]
+    at = outputs + 4
     for count in counts:
         groups.append(saved[at : at + count])
         at += count
     needs_u = ctx.needs_input_grad[1]
-    by_u, by_V, by_b, *rest = backward(ctx.name, list(asked[:-1]), rows, u, V, b, *groups, ctx.numbers, needs_u)
+    by_u, by_V, by_b, *rest = backward(ctx.name, list(asked[:-1]), rows, u, V, b, *groups, numbers, needs_u)
     found = []
     for count in counts:
         found.append(rest[:count])

@@ -29,13 +29,13 @@ def unavailable_because() -> str | None:
 class DenseRecurrence:
     """name      the file of its passes, which says what the others are
     matrices  one a stage that has one, by name; (results · hidden, sources · hidden)
-    numbers   without derivatives
+    numbers   without derivatives; tensors () are read when the recurrence runs, so that a graph has them as inputs
     vectors   (hidden,) each, by name
     """
 
     name: str
     matrices: Mapping[str, Tensor]
-    numbers: Sequence[float] = ()
+    numbers: Sequence[Tensor | float] = ()
     vectors: Mapping[str, Tensor] = field(default_factory=dict)
 
 
@@ -53,9 +53,8 @@ def rows(
     named = {f"state {number}": block for number, block in enumerate(state, 1)}
     _check(u, {"V": V, "b of V u + b": b, **recurrence.matrices, **recurrence.vectors, **named})
     matrices, vectors = list(recurrence.matrices.values()), list(recurrence.vectors.values())
-    found = operator.forward(
-        recurrence.name, u, V, b, matrices, vectors, list(state), [float(number) for number in recurrence.numbers]
-    )
+    numbers = [torch.as_tensor(number, dtype=torch.float64) for number in recurrence.numbers]
+    found = operator.forward(recurrence.name, u, V, b, matrices, vectors, list(state), torch.stack(numbers))
     return tuple(found[:-1])
 
 

@@ -1,8 +1,8 @@
 """All steps of a dense recurrence on a CPU: x and dE/dx a piece of time at a time, and the products over all steps.
 
-The kernels (``cpu.kernels.walk``) take samples through a piece of time. Between pieces torch makes x = u Vᵀ + b, and the
-derivatives by V, b, u and the matrices, which are one product a piece: what a step writes of dE/da is read while it is
-still in cache, and never there as a whole.
+The kernels (``cpu.kernels.walk``) take samples through a piece of time. Between pieces torch makes x = u Vᵀ + b, and
+the derivatives by V, b, u and the matrices, which are one product a piece: what a step writes of dE/da is read while it
+is still in cache, and never there as a whole.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _sources() -> str:
 
 
 @cache
-def _compiled(name: str, way: str, dtype: torch.dtype) -> tuple[Any, ...]:
+def compiled_passes(name: str, way: str, dtype: torch.dtype) -> tuple[Any, ...]:
     """Its passes, one a stage, compiled: each has an ``address``."""
     functions: Sequence[Callable[..., None]] = getattr(import_module(f"{_PASSES}.{name}"), way)
     return tuple(by_address(function, _NUMBERS[dtype], _sources()) for function in functions)
@@ -76,7 +76,7 @@ class Inputs:
 
 
 class DenseWalk:
-    """One call: the recurrence ``name`` of these matrices, vectors (n,) each, states (batch, n) and numbers."""
+    """One call: the recurrence ``name`` of these matrices, vectors (n,) each, states (batch, n) and numbers, float64."""
 
     def __init__(
         self,
@@ -85,14 +85,14 @@ class DenseWalk:
         matrices: Sequence[Tensor],
         vectors: Sequence[Tensor],
         first: Sequence[Tensor],
-        numbers: Sequence[float],
+        numbers: Tensor,
     ) -> None:
         self.name, self.form, self.inputs = name, form_of(name), inputs
         self.u, self.steps = inputs.u.contiguous(), len(inputs.u)
         self.matrices, self.vectors = [each.detach() for each in matrices], [each.detach() for each in vectors]
         self.first = [each.contiguous() for each in first]
         self.like, (self.batch, self.hidden) = self.first[0], self.first[0].shape
-        self.numbers = torch.tensor([0.0, 1.0, 0.5, *numbers], dtype=self.like.dtype)
+        self.numbers = torch.cat((numbers.new_tensor([0.0, 1.0, 0.5]), numbers)).to(self.like.dtype)
         self.height = self._height()
         self.stages = np.array(
             [[s.source, s.sources, s.results, s.gradient, s.is_added] for s in self.form.stages], np.int64
@@ -172,7 +172,7 @@ class DenseWalk:
         in_threads(kernel, fixed, bounds)
 
     def _kept_addresses(self, way: str, packed: list[Tensor]) -> tuple[Array, ...]:
-        passes = np.array([each.address for each in _compiled(self.name, way, self.like.dtype)], np.int64)
+        passes = np.array([each.address for each in compiled_passes(self.name, way, self.like.dtype)], np.int64)
         return passes, self.stages, _addresses(packed)
 
     def forward(self) -> list[Tensor]:
@@ -209,12 +209,11 @@ class DenseCostates:
     def __init__(self, walk: DenseWalk, rows: Sequence[Tensor], needs_u: bool) -> None:
         self.walk, self.needs_u, form = walk, needs_u, walk.form
         self.record, u, V = walk.record(rows), walk.u, walk.inputs.V
-        empty = walk.like.new_empty(0)
         self.costates = walk.like.new_zeros((form.costates, walk.batch, walk.hidden))
         self.by_matrices = [torch.zeros_like(m, memory_format=torch.contiguous_format) for m in walk.matrices]
-        self.by_V = empty if V is None else V.new_zeros(V.shape)
-        self.by_b = empty if walk.inputs.b is None else walk.inputs.b.new_zeros(walk.inputs.b.shape)
-        self.by_u = fresh(tuple(u.shape), u) if V is None or needs_u else empty
+        self.by_V = u.new_empty(0) if V is None else V.new_zeros(V.shape)
+        self.by_b = u.new_empty(0) if walk.inputs.b is None else walk.inputs.b.new_zeros(walk.inputs.b.shape)
+        self.by_u = fresh(tuple(u.shape), u) if V is None or needs_u else u.new_empty(0)
 
     def take_back(self, asked: Sequence[Tensor | None]) -> list[Tensor]:
         walk, form = self.walk, self.walk.form
@@ -237,7 +236,7 @@ class DenseCostates:
                 self._collect(gradients, n0, n1)
         by_vectors = torch.from_numpy(totals.reshape(count, walk.batch, walk.hidden).sum(1)).to(walk.like.dtype)
         by_first = [costate.clone() for costate in self.costates[: form.states]]
-        return [self.by_u, self.by_V, self.by_b, *self.by_matrices, *by_vectors.unbind(), *by_first]
+        return [self.by_u, self.by_V, self.by_b, *self.by_matrices, *(each.clone() for each in by_vectors), *by_first]
 
     def _collect(self, gradients: list[Tensor], n0: int, n1: int) -> None:
         """A piece's dE/da and dE/dx to the matrices, V, b and u."""
@@ -262,7 +261,9 @@ class DenseCostates:
             if self.by_b.numel():
                 self.by_b[own] += g.sum(0)  # not by a column of ones: a product adds one term after another
             if self.needs_u:
-                torch.addmm(self._by_u(n0, n1, below), g, V.detach()[own], beta=float(k > 0), out=self._by_u(n0, n1, below))
+                torch.addmm(
+                    self._by_u(n0, n1, below), g, V.detach()[own], beta=float(k > 0), out=self._by_u(n0, n1, below)
+                )
 
     def _by_u(self, n0: int, n1: int, below: int) -> Tensor:
         return self.by_u[n0:n1].view(-1, below)

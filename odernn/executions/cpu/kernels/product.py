@@ -1,11 +1,11 @@
 """C = A B, or C + A B, for a few rows of A and a B that is used again and again, packed once.
 
-B (inner, columns) is packed in panels of two registers' columns, (panels, inner, width of a panel), the last one filled
-up with zeros. A tile of C is made in registers: R rows by a panel, as S sums over every S-th k where R is small, so that
-R S = ``TALLEST`` chains of sums run side by side whatever R is. A product of this kind is what a step of a recurrence
-needs: rows are samples, and B is one matrix for all times. Beside torch.mm, float32, one thread of a processor with
-AVX-512: 147 against 162 GFLOP/s at (128, 128, 128), 151 against 136 at (16, 190, 190), 161 against 13 at (8, 32, 32) and
-91 against 3 at (2, 32, 32), rows first; 95 against 96 at (32, 1024, 1024).
+B (inner, columns) is packed in panels of two registers' columns, (panels, inner, width of a panel), the last one
+filled up with zeros. A tile of C is made in registers: R rows by a panel, as S sums over every S-th k where R is small,
+so that R S = ``TALLEST`` sums run side by side whatever R is. A step of a recurrence needs products of this kind: rows
+are samples, and B is one matrix for all times. Beside torch.mm, float32, one thread of a processor with AVX-512, in
+GFLOP/s of processor time: 147 against 162 at (128, 128, 128), rows first, 151 against 136 at (16, 190, 190), 161
+against 13 at (8, 32, 32), 91 against 3 at (2, 32, 32), 95 against 96 at (32, 1024, 1024).
 """
 
 from __future__ import annotations
@@ -170,10 +170,14 @@ def product(
     for j in range(0, columns, panel):
         left, at = columns - j, 0
         while rows - at >= TALLEST:
-            _tall(like, c + (at * c_pitch + j) * size, c_pitch, a + at * a_pitch * size, a_pitch, b, inner, left, is_added)
+            _tall(
+                like, c + (at * c_pitch + j) * size, c_pitch, a + at * a_pitch * size, a_pitch, b, inner, left, is_added
+            )
             at += TALLEST
         if rows - at >= TALLEST // 2:
-            _half(like, c + (at * c_pitch + j) * size, c_pitch, a + at * a_pitch * size, a_pitch, b, inner, left, is_added)
+            _half(
+                like, c + (at * c_pitch + j) * size, c_pitch, a + at * a_pitch * size, a_pitch, b, inner, left, is_added
+            )
             at += TALLEST // 2
         if rows - at >= TALLEST // 4:
             _quarter(

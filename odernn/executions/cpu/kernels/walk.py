@@ -12,8 +12,8 @@ Arrays of addresses, of the first element of each plane, in bytes:
     vectors, sums          the coefficients, repeated for ``height`` samples; (batch, hidden) of dE by each of them
     asked                  rows 1, 2, .. of the caller's dE by the states, 0 where there are none
 
-``stages`` has a row of SOURCE, SOURCES, RESULTS, GRADIENT, ADDED a stage, as ``dense.form.Stage``; ``weights`` the address of
-its matrix, packed for ``product``, a block a pair of result and source.
+``stages`` has a row of SOURCE, SOURCES, RESULTS, GRADIENT, ADDED a stage, as ``dense.form.DenseStage``; ``weights`` the
+address of its matrix, packed for ``product``, a block a pair of result and source.
 """
 
 from __future__ import annotations

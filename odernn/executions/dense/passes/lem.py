@@ -2,7 +2,8 @@
 
     σ̂_1 of a_1 + x_1, σ̂_2 of a_2 + x_2, tanh_z of a_z + x_z:   (a_1, a_2, a_z) = W y_{n−1};     tanh_y of W_y z_n + x_y
 
-    by x_y: dt P σ̂_2 (1 − tanh_y²),   by x_2: dt P (tanh_y − y_{n−1}) σ̂_2 (1 − σ̂_2),     P ← P − dt σ̂_2 P,   Q ← Q + W_yᵀ g_y
+    by x_y: dt P σ̂_2 (1 − tanh_y²),   by x_2: dt P (tanh_y − y_{n−1}) σ̂_2 (1 − σ̂_2)
+    P ← P − dt σ̂_2 P,   Q ← Q + W_yᵀ g_y
     by x_z, x_1: the same with Q, z, σ̂_1, tanh_z,     Q_{n−1} = Q − dt σ̂_1 Q,   P_{n−1} = P + Wᵀ (g_1, g_2, g_z)
 
 Two stages. Record: y, z, σ̂_1, σ̂_2, tanh_z, tanh_y. Drives and gradients: 1, 2, z, y. c: dt.

@@ -1,4 +1,4 @@
-"""H = h_{n−1} + ½ dt f(h_{n−1}),   h_n = h_{n−1} + dt f(H),   f(h) = A h + tanh(W h + x_n):   the explicit midpoint rule.
+"""H = h_{n−1} + ½ dt f(h_{n−1}),  h_n = h_{n−1} + dt f(H),  f(h) = A h + tanh(W h + x_n):  explicit midpoint rule.
 
     g_A2 = dt P,   g_W2 = dt P (1 − tanh_2²),   R = Aᵀ g_A2 + Wᵀ g_W2
     g_A1 = ½ dt R,   g_W1 = ½ dt R (1 − tanh_1²),     P_{n−1} = P + R + Aᵀ g_A1 + Wᵀ g_W1,   by x: g_W1 + g_W2
