@@ -15,6 +15,7 @@ from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
 from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
+from odernn.executions import dense
 from odernn.fields.antisymmetric import Antisymmetric, GatedAntisymmetric
 from odernn.orthogonal.cayley import skew
 from odernn.published import networks as published
@@ -28,7 +29,7 @@ CHECK_DT = partial(arguments.positive, "dt")
 CHECK_GAMMA = partial(arguments.not_negative, "gamma")
 
 
-class AntisymmetricLayer(RecurrentLayer):
+class AntisymmetricLayer(dense.FusedLayer, RecurrentLayer):
     """free (n(n−1)/2,), V (n, input), b (n,) of one layer, n = hidden; gated also V_g, b_g. Without bias no b, b_g.
 
     free is the strict upper triangle of W row by row: w_12, w_13, .., w_1n, w_23, ..; the rest of W is zero. Only
@@ -50,10 +51,12 @@ class AntisymmetricLayer(RecurrentLayer):
         gated: bool = False,
         sigma_w: float = 1.0,
         bias: bool = True,
+        execution: dense.NameOnCPU = "torch",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
+        self.execution = execution
         self.gated = gated
         arguments.not_negative("sigma_w", [sigma_w])
         self.sigma_w = float(sigma_w)
@@ -78,14 +81,21 @@ class AntisymmetricLayer(RecurrentLayer):
 
     def drives(self, below: Tensor) -> Tensor:
         """V u + b, gated followed by V_g u + b_g."""
+        return nn.functional.linear(below, *self.drive_weights())
+
+    def drive_weights(self) -> tuple[Tensor, Tensor | None]:
         if self.V_g is None:
-            return nn.functional.linear(below, self.V, self.b)
+            return self.V, self.b
         bias = None if self.b is None or self.b_g is None else torch.cat((self.b, self.b_g))
-        return nn.functional.linear(below, torch.cat((self.V, self.V_g)), bias)
+        return torch.cat((self.V, self.V_g)), bias
+
+    def recurrent_matrix(self) -> Tensor:
+        """A = W − Wᵀ − γ I with the weights as they are now, (n, n); differentiable."""
+        S = skew(self.free, self.hidden_size)
+        return S - self.gamma.to(S.dtype) * torch.eye(self.hidden_size, dtype=S.dtype, device=S.device)
 
     def stepper(self) -> StepFunction:
-        S, dt = skew(self.free, self.hidden_size), self.dt.to(self.free.dtype)
-        A_T = (S - self.gamma.to(S.dtype) * torch.eye(self.hidden_size, dtype=S.dtype, device=S.device)).T
+        A_T, dt = self.recurrent_matrix().T, self.dt.to(self.free.dtype)
 
         def plain(state: State, x: Tensor) -> State:
             (h,) = state
@@ -98,6 +108,10 @@ class AntisymmetricLayer(RecurrentLayer):
             return (h + dt * (torch.sigmoid(Ah + x_g) * torch.tanh(Ah + x)),)
 
         return gated if self.gated else plain
+
+    def dense_recurrence(self) -> dense.DenseRecurrence:
+        A, dt = {"A": self.recurrent_matrix()}, self.dt
+        return dense.DenseRecurrence("gated", A, (dt,)) if self.gated else dense.DenseRecurrence("euler", A, (dt, 0.0))
 
     def field(self) -> Antisymmetric | GatedAntisymmetric:
         """h' = tanh(A h + x), gated times σ̂(A h + x_g), with the weights as they are now; its W is upper triangular."""
@@ -114,7 +128,7 @@ class AntisymmetricLayer(RecurrentLayer):
         return guarantees_of(tableaus.EULER, self.field(), float(self.dt))
 
 
-class AntisymmetricRNN(RecurrentNetwork):
+class AntisymmetricRNN(dense.FusedNetwork, RecurrentNetwork):
     """h' = tanh(A h + V u + b), A = W − Wᵀ − γ I, explicit Euler.   Chang, Chen, Haber & Chi 2019 (AntisymmetricRNN)
 
         h_n = h_{n-1} + dt tanh(A h_{n-1} + V u_n + b)
@@ -127,6 +141,8 @@ class AntisymmetricRNN(RecurrentNetwork):
     gated      whether there is a gate, which shares A
     sigma_w    of the initial weights, see ``AntisymmetricLayer.reset_parameters``; the paper tries 0, 1, 2, 4, 8, 16
     bias       whether there are b and b_g
+    execution  "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``. An attribute, too,
+               of the network and of each layer, and checked
     generator  of the initial weights
 
     The other arguments are those of ``RecurrentNetwork``. For a fixed slope D = σ' I and γ = 0 every step grows: mode
@@ -149,6 +165,7 @@ class AntisymmetricRNN(RecurrentNetwork):
         gated: bool = False,
         sigma_w: float = 1.0,
         bias: bool = True,
+        execution: dense.NameOnCPU = "torch",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -162,6 +179,7 @@ class AntisymmetricRNN(RecurrentNetwork):
             gated=gated,
             sigma_w=sigma_w,
             bias=bias,
+            execution=execution,
             device=device,
             dtype=dtype,
         )
@@ -209,7 +227,9 @@ class AntisymmetricRNN(RecurrentNetwork):
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]
-        changed = differing(gated=(first.gated, False), bias=(first.b is not None, True))
+        changed = differing(
+            gated=(first.gated, False), bias=(first.b is not None, True), execution=(first.execution, "torch")
+        )
         return [*shown(self.layers[:: self.directions], "dt", "gamma"), *changed]
 
 

@@ -16,6 +16,7 @@ from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
 from odernn.cells.common.time_scales import memory_in_steps, wandering_step
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
+from odernn.executions import dense
 
 __all__ = ["ARNN12", "CELL", "ARNN12Layer", "symmetric"]
 
@@ -29,7 +30,7 @@ def symmetric(free: Tensor, n: int) -> Tensor:
     return upper + upper.triu(1).T
 
 
-class ARNN12Layer(RecurrentLayer):
+class ARNN12Layer(dense.FusedLayer, RecurrentLayer):
     """free (n(n+1)/2,), V_p, V_q (n, input), b_p, b_q (n,) of one layer, n = hidden; see ``symmetric`` for free.
 
     Shared: V_p and b_p serve both halves, V_q and b_q are None. Without bias b_p and b_q are None.
@@ -49,10 +50,12 @@ class ARNN12Layer(RecurrentLayer):
         shared: bool = False,
         activation: Activation = "tanh",
         bias: bool = True,
+        execution: dense.NameOnCPU = "torch",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
+        self.execution = execution
         self.shared = shared
         self.activation: Activation = arguments.one_of("activation", activation, tuple(ACTIVATIONS))
         self.register_exact("dt", dt, CHECK_DT, device=device)
@@ -78,10 +81,15 @@ class ARNN12Layer(RecurrentLayer):
 
     def drives(self, below: Tensor) -> Tensor:
         """V_p u + b_p followed by V_q u + b_q; shared only the first."""
-        if self.V_q is None:
+        if self.shared:
             return nn.functional.linear(below, self.V_p, self.b_p)
-        bias = None if self.b_p is None or self.b_q is None else torch.cat((self.b_p, self.b_q))
-        return nn.functional.linear(below, torch.cat((self.V_p, self.V_q)), bias)
+        return nn.functional.linear(below, *self.drive_weights())
+
+    def drive_weights(self) -> tuple[Tensor, Tensor | None]:
+        """Those of p and of q; what is shared, twice."""
+        V_q, b_q = (self.V_p, self.b_p) if self.V_q is None else (self.V_q, self.b_q)
+        bias = None if self.b_p is None or b_q is None else torch.cat((self.b_p, b_q))
+        return torch.cat((self.V_p, V_q)), bias
 
     def _halves(self, drive: Tensor) -> tuple[Tensor, Tensor]:
         """The drives of p and of q."""
@@ -103,6 +111,13 @@ class ARNN12Layer(RecurrentLayer):
 
         return step
 
+    def dense_recurrence(self) -> dense.DenseRecurrence:
+        S, is_relu = symmetric(self.free, self.hidden_size), float(self.activation == "relu")
+        return dense.DenseRecurrence("symplectic", {"S": S, "S again": S}, (self.dt, is_relu))
+
+    def fused(self, drives: Tensor, state: State) -> State | None:
+        return super().fused(torch.cat((drives, drives), 2) if self.shared else drives, state)
+
     def back_stepper(self) -> StepFunction:
         S, dt = symmetric(self.free, self.hidden_size), self.dt.to(self.free.dtype)
         sigma = ACTIVATIONS[self.activation]
@@ -117,7 +132,7 @@ class ARNN12Layer(RecurrentLayer):
         return back
 
 
-class ARNN12(RecurrentNetwork):
+class ARNN12(dense.FusedNetwork, RecurrentNetwork):
     """ψ' = σ(i S ψ + ..), ψ = q + i p, S = Sᵀ, symplectic Euler.   Niu, Chuang & Horesh 2019 (1-2-ARNN)
 
         p_n = p_{n-1} − dt σ(S q_{n-1} + V_p u_n + b_p)
@@ -131,6 +146,8 @@ class ARNN12(RecurrentNetwork):
                 running the exchanged last state over the inputs in opposite order gives the exchanged initial state
     activation  σ, "tanh" or "relu": both are monotone with σ' ≤ 1
     bias        whether there are b_p and b_q
+    execution   "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``. An attribute, too,
+                of the network and of each layer, and checked
     generator   of the initial weights, see ``ARNN12Layer.reset_parameters``
 
     The other arguments are those of ``RecurrentNetwork``. There is no ``from_paper``, as the paper prints no
@@ -158,6 +175,7 @@ class ARNN12(RecurrentNetwork):
         shared: bool = False,
         activation: Activation = "tanh",
         bias: bool = True,
+        execution: dense.NameOnCPU = "torch",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -171,6 +189,7 @@ class ARNN12(RecurrentNetwork):
             shared=shared,
             activation=activation,
             bias=bias,
+            execution=execution,
             device=device,
             dtype=dtype,
         )
@@ -186,8 +205,9 @@ class ARNN12(RecurrentNetwork):
     def shown_options(self) -> list[str]:
         first = self.layers[0]
         numbers = shown(self.layers[:: self.directions], "dt")
-        shared, bias = differing(shared=(first.shared, False)), differing(bias=(first.b_p is not None, True))
-        return [*numbers, *shared, f"activation={first.activation!r}", *bias]
+        shared = differing(shared=(first.shared, False))
+        changed = differing(bias=(first.b_p is not None, True), execution=(first.execution, "torch"))
+        return [*numbers, *shared, f"activation={first.activation!r}", *changed]
 
 
 CELL = ARNN12

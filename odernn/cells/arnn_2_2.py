@@ -16,6 +16,7 @@ from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
 from odernn.cells.common.time_scales import memory_in_steps, wandering_step
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
+from odernn.executions import dense
 from odernn.fields.antisymmetric import Antisymmetric
 from odernn.orthogonal.cayley import skew
 
@@ -26,7 +27,7 @@ Scheme: TypeAlias = Literal["leapfrog", "forward_euler", "explicit_midpoint"]
 CHECK_DT = partial(arguments.positive, "dt")
 
 
-class ARNN22Layer(RecurrentLayer):
+class ARNN22Layer(dense.FusedLayer, RecurrentLayer):
     """free (n(n−1)/2,), V (n, input), b (n,) of one layer, n = hidden; b is None without bias.
 
     free is the strict upper triangle of W row by row, Wᵀ = −W: w_12, w_13, .., w_1n, w_23, ..
@@ -42,10 +43,12 @@ class ARNN22Layer(RecurrentLayer):
         dt: float,
         activation: Activation = "tanh",
         bias: bool = True,
+        execution: dense.NameOnCPU = "torch",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
+        self.execution = execution
         self.activation: Activation = arguments.one_of("activation", activation, tuple(ACTIVATIONS))
         self.register_exact("dt", dt, CHECK_DT, device=device)
         empty = empty_parameters(device, dtype)
@@ -65,7 +68,18 @@ class ARNN22Layer(RecurrentLayer):
 
     def drives(self, below: Tensor) -> Tensor:
         """V u + b."""
-        return nn.functional.linear(below, self.V, self.b)
+        return nn.functional.linear(below, *self.drive_weights())
+
+    def drive_weights(self) -> tuple[Tensor, Tensor | None]:
+        return self.V, self.b
+
+    def recurrent_matrix(self) -> Tensor:
+        """W with the weights as they are now, (n, n); differentiable."""
+        return skew(self.free, self.hidden_size)
+
+    def numbers(self) -> tuple[Tensor, float]:
+        """dt and whether σ is relu, of the fused execution."""
+        return self.dt, float(self.activation == "relu")
 
     def field(self) -> Antisymmetric:
         """y' = tanh(W y + x) with the weights as they are now: ``fields.Antisymmetric`` with γ = 0."""
@@ -83,7 +97,7 @@ class LeapfrogLayer(ARNN22Layer):
     state_names: tuple[str, ...] = ("y", "previous")
 
     def stepper(self) -> StepFunction:
-        W_T, dt = skew(self.free, self.hidden_size).T, self.dt.to(self.free.dtype)
+        W_T, dt = self.recurrent_matrix().T, self.dt.to(self.free.dtype)
         sigma = ACTIVATIONS[self.activation]
 
         def step(state: State, x: Tensor) -> State:
@@ -92,8 +106,12 @@ class LeapfrogLayer(ARNN22Layer):
 
         return step
 
+    def dense_recurrence(self) -> dense.DenseRecurrence:
+        dt, is_relu = self.numbers()
+        return dense.DenseRecurrence("leapfrog", {"W": self.recurrent_matrix()}, (2.0 * dt, is_relu))
+
     def back_stepper(self) -> StepFunction:
-        W_T, dt = skew(self.free, self.hidden_size).T, self.dt.to(self.free.dtype)
+        W_T, dt = self.recurrent_matrix().T, self.dt.to(self.free.dtype)
         sigma = ACTIVATIONS[self.activation]
 
         def back(state: State, x: Tensor) -> State:
@@ -109,7 +127,7 @@ class ForwardEulerLayer(ARNN22Layer):
     state_names: tuple[str, ...] = ("y",)
 
     def stepper(self) -> StepFunction:
-        W_T, dt = skew(self.free, self.hidden_size).T, self.dt.to(self.free.dtype)
+        W_T, dt = self.recurrent_matrix().T, self.dt.to(self.free.dtype)
         sigma = ACTIVATIONS[self.activation]
 
         def step(state: State, x: Tensor) -> State:
@@ -118,6 +136,9 @@ class ForwardEulerLayer(ARNN22Layer):
 
         return step
 
+    def dense_recurrence(self) -> dense.DenseRecurrence:
+        return dense.DenseRecurrence("euler", {"W": self.recurrent_matrix()}, self.numbers())
+
 
 class ExplicitMidpointLayer(ARNN22Layer):
     """y_{n+1} = y_n + dt σ(W Y + x_{n+1}), Y = y_n + ½ dt σ(W y_n + x_{n+1})."""
@@ -125,7 +146,7 @@ class ExplicitMidpointLayer(ARNN22Layer):
     state_names: tuple[str, ...] = ("y",)
 
     def stepper(self) -> StepFunction:
-        W_T, dt = skew(self.free, self.hidden_size).T, self.dt.to(self.free.dtype)
+        W_T, dt = self.recurrent_matrix().T, self.dt.to(self.free.dtype)
         sigma = ACTIVATIONS[self.activation]
 
         def step(state: State, x: Tensor) -> State:
@@ -135,6 +156,10 @@ class ExplicitMidpointLayer(ARNN22Layer):
 
         return step
 
+    def dense_recurrence(self) -> dense.DenseRecurrence:
+        W = self.recurrent_matrix()
+        return dense.DenseRecurrence("midpoint", {"W": W, "W again": W}, self.numbers())
+
 
 LAYERS: dict[Scheme, type[ARNN22Layer]] = {
     "leapfrog": LeapfrogLayer,
@@ -143,7 +168,7 @@ LAYERS: dict[Scheme, type[ARNN22Layer]] = {
 }
 
 
-class ARNN22(RecurrentNetwork):
+class ARNN22(dense.FusedNetwork, RecurrentNetwork):
     """y' = σ(W y + V u + b), Wᵀ = −W, leapfrog (the two-step midpoint rule).   Niu, Chuang & Horesh 2019 (2-2-ARNN)
 
         y_n = y_{n-2} + 2 dt σ(W y_{n-1} + V u_n + b)
@@ -156,6 +181,8 @@ class ARNN22(RecurrentNetwork):
                 "explicit_midpoint": y_n = y_{n-1} + dt σ(W Y + x_n), Y = y_{n-1} + ½ dt σ(W y_{n-1} + x_n)
     activation  σ, "tanh" or "relu": both are monotone with σ' ≤ 1
     bias        whether there is a b
+    execution   "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``. An attribute, too,
+                of the network and of each layer, and checked
     generator   of the initial weights, see ``ARNN22Layer.reset_parameters``
 
     The other arguments are those of ``RecurrentNetwork``. There is no ``from_paper``, as the paper prints no
@@ -184,6 +211,7 @@ class ARNN22(RecurrentNetwork):
         scheme: Scheme = "leapfrog",
         activation: Activation = "tanh",
         bias: bool = True,
+        execution: dense.NameOnCPU = "torch",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -197,6 +225,7 @@ class ARNN22(RecurrentNetwork):
             per_layer={"dt": dt},
             activation=activation,
             bias=bias,
+            execution=execution,
             device=device,
             dtype=dtype,
         )
@@ -211,9 +240,9 @@ class ARNN22(RecurrentNetwork):
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]
-        bias = differing(bias=(first.b is not None, True))
+        changed = differing(bias=(first.b is not None, True), execution=(first.execution, "torch"))
         numbers = shown(self.layers[:: self.directions], "dt")
-        return [*numbers, f"scheme={self.scheme!r}", f"activation={first.activation!r}", *bias]
+        return [*numbers, f"scheme={self.scheme!r}", f"activation={first.activation!r}", *changed]
 
 
 CELL = ARNN22

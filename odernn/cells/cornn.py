@@ -134,17 +134,16 @@ class CoRNNLayer(dense.FusedLayer, RecurrentLayer):
 
         return explicit if self.damping == "explicit" else implicit
 
-    def fused(self, drives: Tensor, state: State) -> State | None:
-        if not self.is_fused():
-            return None
-        dense.check_device(drives)
-        # On meta they have no value, and nothing is computed.
-        dt, gamma, epsilon = (math.nan if drives.is_meta else float(v) for v in (self.dt, self.gamma, self.epsilon))
+    def drive_weights(self) -> tuple[Tensor, Tensor | None]:
+        return self.V, self.b
+
+    def dense_recurrence(self) -> dense.DenseRecurrence:
+        dt, gamma, epsilon = self.dt, self.gamma, self.epsilon
         p, q = (1.0 - dt * epsilon, dt)
         if self.damping == "implicit":
             p, q = 1.0 / (1.0 + dt * epsilon), dt / (1.0 + dt * epsilon)
-        y0, z0 = state
-        return dense.coupled(drives, W=self.W, W_z=self.W_z, y0=y0, z0=z0, dt=dt, gamma=gamma, p=p, q=q)
+        W_both = torch.cat((self.W, self.W_z), dim=1)
+        return dense.DenseRecurrence("coupled", {"W": W_both}, (dt, gamma, p, q))
 
     def field(self) -> CoupledOscillator:
         """y' = z, z' = tanh(W y + W_z z + x) − γ y − ε z with the weights as they are now."""

@@ -13,11 +13,12 @@ from odernn.cells.common.representation import differing
 from odernn.cells.common.sequences import State
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 from odernn.certificate import Certificate
+from odernn.executions import dense
 
 __all__ = ["CELL", "IndRNN", "IndRNNLayer"]
 
 
-class IndRNNLayer(RecurrentLayer):
+class IndRNNLayer(dense.FusedLayer, RecurrentLayer):
     """w (n,), V (n, input), b (n,) of one layer, n = hidden; b is None without bias."""
 
     def __init__(
@@ -27,10 +28,12 @@ class IndRNNLayer(RecurrentLayer):
         *,
         activation: Activation = "relu",
         bias: bool = True,
+        execution: dense.NameOnCPU = "torch",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
+        self.execution = execution
         self.activation: Activation = arguments.one_of("activation", activation, tuple(ACTIVATIONS))
         empty = empty_parameters(device, dtype)
         self.w = empty(hidden_size)
@@ -50,7 +53,10 @@ class IndRNNLayer(RecurrentLayer):
 
     def drives(self, below: Tensor) -> Tensor:
         """V u + b."""
-        return nn.functional.linear(below, self.V, self.b)
+        return nn.functional.linear(below, *self.drive_weights())
+
+    def drive_weights(self) -> tuple[Tensor, Tensor | None]:
+        return self.V, self.b
 
     def stepper(self) -> StepFunction:
         w, sigma = self.w, ACTIVATIONS[self.activation]
@@ -60,6 +66,9 @@ class IndRNNLayer(RecurrentLayer):
             return (sigma(torch.addcmul(x, w, h)),)
 
         return step
+
+    def dense_recurrence(self) -> dense.DenseRecurrence:
+        return dense.DenseRecurrence("independent", {}, (float(self.activation == "relu"),), {"w": self.w})
 
     def non_expansion(self) -> Certificate:
         """Whether |h_n − h'_n| ≤ |h_{n−1} − h'_{n−1}| in every neuron, for any two states and the same drive.
@@ -92,7 +101,7 @@ class IndRNNLayer(RecurrentLayer):
         self.w.clamp_(-bound, bound)
 
 
-class IndRNN(RecurrentNetwork):
+class IndRNN(dense.FusedNetwork, RecurrentNetwork):
     """h_n = σ(V u_n + w ⊙ h_{n−1} + b).   Li, Li, Cook, Zhu & Gao 2018 (IndRNN)
 
     input  u : (time, batch, input), or (time, input)      output  h of the last layer : (time, batch, hidden)
@@ -100,6 +109,8 @@ class IndRNN(RecurrentNetwork):
 
     activation  σ, "relu" as in the paper, or "tanh"
     bias        whether there is a b
+    execution   "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``. An attribute, too,
+                of the network and of each layer, and checked
     generator   of the initial weights, see ``IndRNNLayer.reset_parameters``
 
     The other arguments are those of ``RecurrentNetwork``. Neurons of a layer do not see each other: it is the layers
@@ -119,6 +130,7 @@ class IndRNN(RecurrentNetwork):
         *,
         activation: Activation = "relu",
         bias: bool = True,
+        execution: dense.NameOnCPU = "torch",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -130,6 +142,7 @@ class IndRNN(RecurrentNetwork):
             generator,
             activation=activation,
             bias=bias,
+            execution=execution,
             device=device,
             dtype=dtype,
         )
@@ -145,7 +158,8 @@ class IndRNN(RecurrentNetwork):
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]
-        return [f"activation={first.activation!r}", *differing(bias=(first.b is not None, True))]
+        changed = differing(bias=(first.b is not None, True), execution=(first.execution, "torch"))
+        return [f"activation={first.activation!r}", *changed]
 
 
 CELL = IndRNN

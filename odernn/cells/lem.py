@@ -15,13 +15,14 @@ from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
 from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
+from odernn.executions import dense
 
 __all__ = ["CELL", "LEM", "LEMLayer"]
 
 CHECK_DT = partial(arguments.positive, "dt")
 
 
-class LEMLayer(RecurrentLayer):
+class LEMLayer(dense.FusedLayer, RecurrentLayer):
     """W (3n, n), W_y (n, n), V (4n, input), b (4n,) of one layer, n = hidden; b is None without bias.
 
     W  the rows of W_1, W_2, W_z, which read y;   V, b  the rows of index 1, 2, z, y
@@ -38,10 +39,12 @@ class LEMLayer(RecurrentLayer):
         *,
         dt: float,
         bias: bool = True,
+        execution: dense.NameOnCPU = "torch",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
+        self.execution = execution
         self.register_exact("dt", dt, CHECK_DT, device=device)
         empty = empty_parameters(device, dtype)
         self.W = empty(3 * hidden_size, hidden_size)
@@ -57,7 +60,10 @@ class LEMLayer(RecurrentLayer):
 
     def drives(self, below: Tensor) -> Tensor:
         """V u + b of index 1, 2, z, y side by side."""
-        return nn.functional.linear(below, self.V, self.b)
+        return nn.functional.linear(below, *self.drive_weights())
+
+    def drive_weights(self) -> tuple[Tensor, Tensor | None]:
+        return self.V, self.b
 
     def stepper(self) -> StepFunction:
         W_T, W_y_T, dt, n = self.W.T, self.W_y.T, self.dt.to(self.W.dtype), self.hidden_size
@@ -72,8 +78,11 @@ class LEMLayer(RecurrentLayer):
 
         return step
 
+    def dense_recurrence(self) -> dense.DenseRecurrence:
+        return dense.DenseRecurrence("lem", {"W": self.W, "W_y": self.W_y}, (self.dt,))
 
-class LEM(RecurrentNetwork):
+
+class LEM(dense.FusedNetwork, RecurrentNetwork):
     """z' = σ̂(..) ⊙ (tanh(..) − z), y' = σ̂(..) ⊙ (tanh(..) − y).   Rusch, Mishra, Erichson & Mahoney 2022 (LEM)
 
         D_n  = dt σ̂(W_1 y_{n−1} + V_1 u_n + b_1),    z_n = (1 − D_n) ⊙ z_{n−1} + D_n ⊙ tanh(W_z y_{n−1} + V_z u_n + b_z)
@@ -84,6 +93,8 @@ class LEM(RecurrentNetwork):
 
     dt         the largest step size, one number or one a layer, > 0; the paper's code takes 1. Float64 buffers
     bias       whether there are b
+    execution  "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``. An attribute, too,
+               of the network and of each layer, and checked
     generator  of the initial weights, see ``LEMLayer.reset_parameters``
 
     The other arguments are those of ``RecurrentNetwork``. The paper has one layer; a stack is this library's. The
@@ -104,6 +115,7 @@ class LEM(RecurrentNetwork):
         *,
         dt: float | Sequence[float] = 1.0,
         bias: bool = True,
+        execution: dense.NameOnCPU = "torch",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -115,6 +127,7 @@ class LEM(RecurrentNetwork):
             generator,
             per_layer={"dt": dt},
             bias=bias,
+            execution=execution,
             device=device,
             dtype=dtype,
         )
@@ -132,7 +145,8 @@ class LEM(RecurrentNetwork):
 
     def shown_options(self) -> list[str]:
         first = self.layers[0]
-        return [*shown(self.layers[:: self.directions], "dt"), *differing(bias=(first.b is not None, True))]
+        changed = differing(bias=(first.b is not None, True), execution=(first.execution, "torch"))
+        return [*shown(self.layers[:: self.directions], "dt"), *changed]
 
 
 CELL = LEM

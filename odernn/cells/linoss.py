@@ -17,6 +17,7 @@ from odernn.cells.common.sequences import State
 from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
 from odernn.certificate import Certificate
+from odernn.executions import dense
 from odernn.fields.linear_oscillator import LinearOscillator
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ __all__ = ["CELL", "LinOSS", "LinOSSLayer"]
 
 Scheme: TypeAlias = Literal["imex", "im"]
 Guard: TypeAlias = Literal["refuse", "clamp", "none"]
-Execution: TypeAlias = Literal["torch", "parallel"]
+Execution: TypeAlias = Literal["torch", "cpu", "parallel"]
 
 CHECK_DT = partial(arguments.positive, "dt")
 LIMIT = 4.0
@@ -56,9 +57,10 @@ class _Stable(torch.autograd.Function):
         return _Stable.apply(squares), in_dims[0]  # type: ignore[no-untyped-call]
 
 
-class LinOSSLayer(RecurrentLayer):
+class LinOSSLayer(dense.FusedLayer, RecurrentLayer):
     """A_raw (n,) with A = max(A_raw, 0), and B (n, input) of one layer, n = hidden."""
 
+    offered: ClassVar[tuple[dense.Name, ...]] = ("torch", "cpu", "parallel")
     state_names: tuple[str, ...] = ("y", "z")
     like_name: str = "B"
 
@@ -79,7 +81,7 @@ class LinOSSLayer(RecurrentLayer):
         super().__init__(input_size, hidden_size)
         self.scheme: Scheme = arguments.one_of("scheme", scheme, ("imex", "im"))
         self.guard: Guard = arguments.one_of("guard", guard, ("refuse", "clamp", "none"))
-        self.execution: Execution = arguments.one_of("execution", execution, ("torch", "parallel"))
+        self.execution = execution
         self.register_exact("dt", dt, CHECK_DT, device=device)
         empty = empty_parameters(device, dtype)
         self.A_raw = empty(hidden_size)
@@ -112,6 +114,14 @@ class LinOSSLayer(RecurrentLayer):
     def drives(self, below: Tensor) -> Tensor:
         """B u."""
         return nn.functional.linear(below, self.B)
+
+    def drive_weights(self) -> tuple[Tensor, None]:
+        return self.B, None
+
+    def dense_recurrence(self) -> dense.DenseRecurrence:
+        A, dt = self.frequencies(), self.dt.to(self.B.dtype)
+        S = 1.0 / (1.0 + dt * dt * A) if self.scheme == "im" else torch.ones_like(A)
+        return dense.DenseRecurrence("oscillator", {}, (self.dt,), {"A": A, "S": S})
 
     def stepper(self) -> StepFunction:
         A, dt = self.frequencies(), self.dt.to(self.B.dtype)
@@ -157,9 +167,8 @@ class LinOSSLayer(RecurrentLayer):
         M is the same for all times, so a sweep needs one power of it: the associative scan of the paper with its
         matrices left out. O(N log N) work and memory of the derivative, against N steps one after the other.
         """
-        arguments.one_of("execution", self.execution, ("torch", "parallel"))
-        if self.execution == "torch":
-            return None
+        if self.execution != "parallel":
+            return super().fused(drives, state)
         (a, b), (c, d) = self.matrix()
         dt = self.dt.to(self.B.dtype)
         kick = dt * (drives if self.scheme == "imex" else a * drives)  # a is S there
@@ -213,7 +222,7 @@ class LinOSSLayer(RecurrentLayer):
         return Certificate("the step is power bounded", margin > 0, True, witness, text, margin=margin)
 
 
-class LinOSS(RecurrentNetwork):
+class LinOSS(dense.FusedNetwork, RecurrentNetwork):
     """y″ = −A y + B u, A = diag(A_i) ≥ 0.   Rusch, Rus 2025 (LinOSS: oscillatory state-space models)
 
         imex  z_n = z_{n−1} + dt (−A y_{n−1} + B u_n),   y_n = y_{n−1} + dt z_n    symplectic Euler: kick, drift
@@ -228,7 +237,8 @@ class LinOSS(RecurrentNetwork):
                "clamp" cuts A just below 4/dt², without a gradient there; "none" lets them grow
     execution  "torch": a loop; "parallel": all times at once in log₂ N sweeps, the same up to rounding, for devices on
                which a step costs more than its arithmetic: on one CPU core the loop is faster from a few hundred steps
-               on. An attribute, too, of each layer
+               on; "cpu": fused, differentiable once, needs the extra ``fast``. An attribute, too, of the network and
+               of each layer, and checked
     generator  of the initial weights, see ``LinOSSLayer.reset_parameters``
 
     The other arguments are those of ``RecurrentNetwork``. A = max(A_raw, 0) as in the paper. A layer is linear, and so

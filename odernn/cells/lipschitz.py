@@ -15,6 +15,7 @@ from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
 from odernn.cells.common.time_scales import memory_in_steps, wandering_step
 from odernn.cells.recurrent import Manners, RecurrentLayer, RecurrentNetwork, StepFunction, empty_parameters
+from odernn.executions import dense
 from odernn.fields.semilinear import Semilinear
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def mixed(M: Tensor, beta: Tensor, gamma: Tensor) -> Tensor:
     return (1.0 - beta) * (M + M.T) + beta * (M - M.T) - gamma * identity
 
 
-class LipschitzRNNLayer(RecurrentLayer):
+class LipschitzRNNLayer(dense.FusedLayer, RecurrentLayer):
     """M_A, M_W (n, n), V (n, input), b (n,) of one layer, n = hidden; b is None without bias."""
 
     dt: Tensor
@@ -68,10 +69,12 @@ class LipschitzRNNLayer(RecurrentLayer):
         method: Method = "euler",
         sigma_w: float = 1.0,
         bias: bool = True,
+        execution: dense.NameOnCPU = "torch",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
+        self.execution = execution
         self.method: Method = arguments.one_of("method", method, ("euler", "midpoint"))
         arguments.not_negative("sigma_w", [sigma_w])
         self.sigma_w = float(sigma_w)
@@ -104,7 +107,10 @@ class LipschitzRNNLayer(RecurrentLayer):
 
     def drives(self, below: Tensor) -> Tensor:
         """V u + b."""
-        return nn.functional.linear(below, self.V, self.b)
+        return nn.functional.linear(below, *self.drive_weights())
+
+    def drive_weights(self) -> tuple[Tensor, Tensor | None]:
+        return self.V, self.b
 
     def stepper(self) -> StepFunction:
         A, W = self.matrices()
@@ -123,6 +129,12 @@ class LipschitzRNNLayer(RecurrentLayer):
 
         return euler if self.method == "euler" else midpoint
 
+    def dense_recurrence(self) -> dense.DenseRecurrence:
+        both, dt = torch.cat(self.matrices()), self.dt
+        if self.method == "euler":
+            return dense.DenseRecurrence("semilinear", {"A, W": both}, (dt,))
+        return dense.DenseRecurrence("semilinear_midpoint", {"A, W": both, "A, W again": both}, (dt,))
+
     def field(self) -> Semilinear:
         """h' = A h + tanh(W h + x) with the weights as they are now."""
         return Semilinear(*self.matrices())
@@ -138,7 +150,7 @@ class LipschitzRNNLayer(RecurrentLayer):
         return guarantees_of(method, self.field(), float(self.dt))
 
 
-class LipschitzRNN(RecurrentNetwork):
+class LipschitzRNN(dense.FusedNetwork, RecurrentNetwork):
     """h' = A h + tanh(W h + V u + b), an explicit step an input.   Erichson et al. 2021 (Lipschitz RNN)
 
         A = (1 − β_A)(M_A + M_Aᵀ) + β_A (M_A − M_Aᵀ) − γ_A I,    W likewise with β_W, γ_W, M_W
@@ -154,6 +166,8 @@ class LipschitzRNN(RecurrentNetwork):
     method             "euler" or "midpoint"
     sigma_w            of the initial weights, see ``LipschitzRNNLayer.reset_parameters``
     bias               whether there is a b
+    execution          "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``. An attribute, too,
+                       of the network and of each layer, and checked
     generator          of the initial weights
 
     The other arguments are those of ``RecurrentNetwork``. The authors' code has one β and one γ for both matrices; a
@@ -178,6 +192,7 @@ class LipschitzRNN(RecurrentNetwork):
         method: Method = "euler",
         sigma_w: float = 1.0,
         bias: bool = True,
+        execution: dense.NameOnCPU = "torch",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -191,6 +206,7 @@ class LipschitzRNN(RecurrentNetwork):
             method=method,
             sigma_w=sigma_w,
             bias=bias,
+            execution=execution,
             device=device,
             dtype=dtype,
         )
@@ -215,7 +231,8 @@ class LipschitzRNN(RecurrentNetwork):
     def shown_options(self) -> list[str]:
         first = self.layers[0]
         numbers = shown(self.layers[:: self.directions], "dt", "beta_a", "gamma_a", "beta_w", "gamma_w")
-        return [*numbers, f"method={first.method!r}", *differing(bias=(first.b is not None, True))]
+        changed = differing(bias=(first.b is not None, True), execution=(first.execution, "torch"))
+        return [*numbers, f"method={first.method!r}", *changed]
 
 
 CELL = LipschitzRNN

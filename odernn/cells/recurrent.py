@@ -22,7 +22,7 @@ from odernn.cells.common import arguments
 from odernn.cells.common.exact_buffers import ExactBuffers
 from odernn.cells.common.sequences import Sequences, State, sequences
 from odernn.cells.common.time_scales import memory_in_steps
-from odernn.executions.autocast import without_autocast
+from odernn.executions.autocast import is_autocasting, without_autocast
 from odernn.executions.recurrence import nothing_of
 
 if TYPE_CHECKING:
@@ -101,6 +101,10 @@ class RecurrentLayer(ExactBuffers, ABC):
         """The rows of all blocks by a fused execution, or None: then ``run`` makes the steps one by one."""
         return None
 
+    def fused_from_inputs(self, below: Tensor, state: State) -> State | None:
+        """The same from the inputs, where no autocast is on, or None: then ``fused`` is asked."""
+        return None
+
     def output(self, rows: State) -> Tensor:
         """What the layers above see."""
         return rows[0]
@@ -112,6 +116,9 @@ class RecurrentLayer(ExactBuffers, ABC):
         back at it. Under autocast the drives may be computed in fewer digits; the recurrence keeps the dtype of the
         state.
         """
+        found = None if is_autocasting(below) else self.fused_from_inputs(below, state)
+        if found is not None:
+            return LayerRun(found, state)
         drives = self.drives(below).to(state[0].dtype)
         current = state
         rows = []

@@ -93,11 +93,17 @@ class OrthogonalLayer(dense.FusedLayer, RecurrentLayer, ABC):
 
         return step
 
+    def dense_recurrence(self) -> dense.DenseRecurrence:
+        return dense.orthogonal_recurrence(self.recurrent_matrix(), self.b)
+
+    def drive_weights(self) -> tuple[Tensor, None]:
+        return self.like, None
+
     def fused(self, drives: Tensor, state: State) -> State | None:
-        if not self.is_fused():
-            return None
+        if self.execution != "cuda":
+            return super().fused(drives, state)
         (h0,) = state
-        return (dense.orthogonal(drives, W=self.recurrent_matrix(), b=self.b, h0=h0, execution=self.execution),)
+        return (dense.orthogonal(drives, W=self.recurrent_matrix(), b=self.b, h0=h0, execution="cuda"),)
 
     def hidden_jacobian(self) -> HiddenJacobian:
         """Bounds on ∂h_t/∂h_{t−1} for the weights as they are now, see ``HiddenJacobian``."""

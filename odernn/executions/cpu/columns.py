@@ -88,15 +88,18 @@ class ColumnJob:
 
     def run(self, kernel: Callable[..., None], arguments: tuple[Any, ...], tail: tuple[Any, ...] = ()) -> None:
         """The kernel on all blocks, in as many threads as the columns warrant."""
-        threads = min(torch.get_num_threads(), self.columns // COLUMNS_A_THREAD, self.blocks)
-        if threads < 2:
-            kernel(*arguments, 0, self.blocks, *tail)
-            return
-        bounds = [self.blocks * k // threads for k in range(threads + 1)]
-        waiting = [_pool().submit(kernel, *arguments, *pair, *tail) for pair in pairwise(bounds[1:])]
-        kernel(*arguments, bounds[0], bounds[1], *tail)
-        for future in waiting:
-            future.result()
+        threads = max(min(torch.get_num_threads(), self.columns // COLUMNS_A_THREAD, self.blocks), 1)
+        in_threads(kernel, arguments, [self.blocks * k // threads for k in range(threads + 1)], tail)
+
+
+def in_threads(
+    kernel: Callable[..., None], arguments: tuple[Any, ...], bounds: list[int], tail: tuple[Any, ...] = ()
+) -> None:
+    """The kernel on every range between two bounds, each in a thread, the first of them in this one."""
+    waiting = [_pool().submit(kernel, *arguments, *pair, *tail) for pair in pairwise(bounds[1:])]
+    kernel(*arguments, bounds[0], bounds[1], *tail)
+    for future in waiting:
+        future.result()
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The fused coRNN, scoRNN and expRNN are their loops: rows, last states and every gradient, in float64 and float32."""
+"""Every fused recurrence is its loop: rows, last states and every gradient, in float64 and float32."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import pickle
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,20 +16,42 @@ from torch import nn
 from torch.autograd import forward_ad
 from torch.utils.checkpoint import checkpoint
 
-from odernn.cells.cornn import CoRNN
-from odernn.cells.exprnn import ExpRNN
-from odernn.cells.scornn import ScoRNN
+from odernn import cells
 from odernn.executions import ExecutionUnavailable, dense
 from tests.tiers import only, where
 
 pytest.importorskip("numba", reason="the fused CPU execution needs the extra `fast`")
+addresses = pytest.importorskip("odernn.executions.cpu.kernels.addresses")
 
+
+def cell(name: str, **own: Any) -> Callable[..., nn.Module]:
+    def make(size: int = 6, below: int = 3, layers: int = 2, **options: Any) -> nn.Module:
+        return cells.get(name)(below, size, layers, **own, **options)
+
+    return make
+
+
+LIPSCHITZ = {"dt": 0.3, "beta_a": 0.7, "gamma_a": 0.1, "beta_w": 0.6, "gamma_w": 0.2}
 CELLS = {
-    "cornn explicit": lambda **o: CoRNN(3, 6, 2, dt=0.3, gamma=1.3, epsilon=0.7, **o),
-    "cornn implicit": lambda **o: CoRNN(3, 6, 2, dt=0.3, gamma=1.3, epsilon=0.7, damping="implicit", bias=False, **o),
-    "scornn": lambda **o: ScoRNN(3, 6, 2, rho=2, initial="glorot", **o),
-    "scornn linear, learned start": lambda **o: ScoRNN(3, 6, 2, rho=2, bias=False, learn_initial_state=True, **o),
-    "exprnn": lambda **o: ExpRNN(3, 6, 2, **o),
+    "cornn explicit": cell("cornn", dt=0.3, gamma=1.3, epsilon=0.7),
+    "cornn implicit": cell("cornn", dt=0.3, gamma=1.3, epsilon=0.7, damping="implicit", bias=False),
+    "scornn": cell("scornn", rho=2, initial="glorot"),
+    "scornn linear, learned start": cell("scornn", rho=2, bias=False, learn_initial_state=True),
+    "exprnn": cell("exprnn"),
+    "antisymmetric": cell("antisymmetric", dt=0.3, gamma=0.2),
+    "antisymmetric gated": cell("antisymmetric", dt=0.3, gamma=0.2, gated=True),
+    "lem": cell("lem", dt=0.7),
+    "lipschitz euler": cell("lipschitz", **LIPSCHITZ),
+    "lipschitz midpoint": cell("lipschitz", method="midpoint", **LIPSCHITZ),
+    "arnn_1_2": cell("arnn_1_2", dt=0.3),
+    "arnn_1_2 shared, relu": cell("arnn_1_2", dt=0.2, shared=True, activation="relu"),
+    "arnn_2_2 leapfrog": cell("arnn_2_2", dt=0.2),
+    "arnn_2_2 euler, relu": cell("arnn_2_2", dt=0.2, scheme="forward_euler", activation="relu", bias=False),
+    "arnn_2_2 midpoint": cell("arnn_2_2", dt=0.3, scheme="explicit_midpoint"),
+    "indrnn": cell("indrnn"),
+    "indrnn tanh": cell("indrnn", activation="tanh"),
+    "linoss imex": cell("linoss", dt=0.6),
+    "linoss im": cell("linoss", dt=0.6, scheme="im"),
 }
 STEPS = (0, 1, 2, 3, 101)
 CASES = list(itertools.product(CELLS, STEPS, (torch.float32, torch.float64), (False, True)))
@@ -61,20 +84,30 @@ def everything(network: nn.Module, u: torch.Tensor, lengths: torch.Tensor | None
 
 
 def test_the_cases_are_all_there():
-    assert len(CASES) == 5 * 5 * 2 * 2
+    assert len(CASES) == 19 * 5 * 2 * 2
 
 
-# of every cell, dtype and number of steps one direction, of three steps both
+def test_every_form_is_run_by_a_cell():
+    """A new file of passes has a cell here, whose recurrence is compared with its loop."""
+    made = {CELLS[label](execution="cpu").layers[0].dense_recurrence().name for label in CELLS}
+    folder = Path(dense.__file__).parent / "passes"
+    assert made == {path.stem for path in folder.glob("[!_]*.py")} and len(made) == 12
+
+
+# of every cell and dtype no step and many in one direction, three in both
 @pytest.mark.parametrize(
-    ("label", "steps", "dtype", "bidirectional"), where(CASES, lambda case: case[3] != (case[1] == 3))
+    ("label", "steps", "dtype", "bidirectional"),
+    where(CASES, lambda case: case[3] != (case[1] == 3) or case[1] in (1, 2)),
 )
 def test_the_fused_recurrence_is_the_loop(label: str, steps: int, dtype: torch.dtype, bidirectional: bool):
     assert_is_the_loop(label, steps, dtype, bidirectional)
 
 
-def assert_is_the_loop(label: str, steps: int, dtype: torch.dtype, bidirectional: bool) -> None:
-    fused, loop = pair(label, dtype, bidirectional=bidirectional)
-    u = torch.randn(steps, 4, 3, generator=torch.Generator().manual_seed(1), dtype=dtype)
+def assert_is_the_loop(
+    label: str, steps: int, dtype: torch.dtype, bidirectional: bool, batch: int = 4, **sizes: int
+) -> None:
+    fused, loop = pair(label, dtype, bidirectional=bidirectional, **sizes)
+    u = torch.randn(steps, batch, fused.input_size, generator=torch.Generator().manual_seed(1), dtype=dtype)
     found, expected = everything(fused, u), everything(loop, u.double())
     drawn = torch.Generator().manual_seed(2)
     moves = [torch.sign(torch.randn(u.shape, generator=drawn, dtype=torch.float64)) for _ in range(3)]
@@ -89,52 +122,117 @@ def assert_is_the_loop(label: str, steps: int, dtype: torch.dtype, bidirectional
         assert (ours.double() - theirs).abs().le(64 * UNITS[dtype] * size * growth).all()
 
 
-def wrong_sign_in_the_costate(true: Callable[..., None]) -> Callable[..., None]:
-    def step_back(*given: Any) -> None:
-        *arrays, n, dt, gamma, p, q, one = given
-        true(*arrays, n, dt, -gamma, p, q, one)
-
-    return step_back
-
-
-def old_costate(true: Callable[..., None]) -> Callable[..., None]:
-    def step_back(*given: Any) -> None:
-        *arrays, n, dt, gamma, p, q, one = given
-        true(*arrays, n, np.zeros_like(dt), gamma, p, q, one)  # Q without dt P
-
-    return step_back
+@pytest.mark.parametrize(("batch", "size", "below"), [(13, 37, 2), (1, 1, 17), (2, 16, 1)])
+@pytest.mark.parametrize("dtype", UNITS)
+@pytest.mark.parametrize("label", only(CELLS, "lem", "scornn", "linoss im"))
+def test_sizes_that_fill_no_vector_no_tile_and_no_panel(label, dtype, batch, size, below):
+    if label.startswith("scornn") and size == 1:
+        pytest.skip("scoRNN has rho = 2 negative signs")
+    assert_is_the_loop(label, 5, dtype, False, batch, size=size, below=below, layers=1)
 
 
-def no_mask(true: Callable[..., None]) -> Callable[..., None]:
-    def step_back(h: Any, g: Any, grad: Any, P: Any, by_b: Any, n: int, zero: Any) -> None:
-        true(np.where(h == 0, np.ones_like(h), h), g, grad, P, by_b, n, zero)
+@pytest.mark.parametrize("label", ["lem", "lipschitz midpoint", "scornn", "linoss im", "antisymmetric gated"])
+def test_pieces_of_time_and_threads_change_no_state_and_hardly_a_gradient(label, monkeypatch: pytest.MonkeyPatch):
+    """What is summed over time is summed in another order, a piece at a time; nothing else depends on either."""
+    from odernn.executions.dense import walk
 
-    return step_back
+    fused, _ = pair(label, torch.float64, size=11)
+    u = torch.randn(150, 20, 3, dtype=torch.float64)
+    expected = everything(fused, u)
+    monkeypatch.setattr(walk, "PIECE_BYTES", 20 * 11 * 8 * 5 * 13)
+    monkeypatch.setattr(walk, "WORK_A_THREAD", 1)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        found = everything(fused, u)
+    finally:
+        torch.set_num_threads(threads)
+    states = 1 + len(fused.layers[0].state_names)
+    assert all(map(torch.equal, found[:states], expected[:states]))
+    for ours, theirs in zip(found[states:], expected[states:], strict=True):
+        assert torch.allclose(ours, theirs, rtol=1e-12, atol=1e-12 * float(theirs.abs().max()))
+
+
+# --- planted faults
+
+PASSES, WEIGHTS, VECTORS, NUMBERS = 1, 3, 4, 13
+"""Where a kernel of the walk has them among its arguments, backwards; forwards the vectors are one further on."""
+
+
+def with_another_number(true: Callable[..., None]) -> Callable[..., None]:
+    def walk(*given: Any) -> None:
+        numbers = given[NUMBERS].copy()
+        numbers[3] = 0.0 if numbers[3] == 1.0 else numbers[3] + 0.5  # dt, or 1: there is a mask, σ is relu
+        true(*given[:NUMBERS], numbers, *given[NUMBERS + 1 :])
+
+    return walk
+
+
+def with_the_stages_in_the_wrong_order(true: Callable[..., None]) -> Callable[..., None]:
+    def walk(*given: Any) -> None:
+        true(given[0], given[PASSES][::-1].copy(), *given[PASSES + 1 :])
+
+    return walk
 
 
 def soft_threshold(true: Callable[..., None]) -> Callable[..., None]:
-    def step(x: Any, h: Any, b: Any, n: int, zero: Any) -> None:
-        true(x, h, -b, n, zero)
+    def walk(*given: Any) -> None:
+        negated = torch.full((8, 6), -0.4, dtype=torch.from_numpy(given[0]).dtype)
+        true(*given[: VECTORS + 1], np.array([negated.data_ptr()]), *given[VECTORS + 2 :])
 
-    return step
+    return walk
+
+
+def not_transposed(true: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda walk, is_transposed: true(walk, False)
 
 
 FAULTS = [
-    ("cornn explicit", "coupled_step_back", wrong_sign_in_the_costate),
-    ("cornn implicit", "coupled_step_back", old_costate),
-    ("scornn", "modrelu_step_back", no_mask),
-    ("scornn", "modrelu_step", soft_threshold),
+    *((label, "backward", with_another_number) for label in CELLS if label != "scornn linear, learned start"),
+    *((label, "backward", with_the_stages_in_the_wrong_order) for label in ("lem", "arnn_1_2", "lipschitz midpoint")),
+    ("scornn", "forward", soft_threshold),
 ]
 
 
 @pytest.mark.parametrize(("label", "kernel", "fault"), FAULTS)
-@pytest.mark.parametrize("dtype", UNITS)
-def test_a_planted_fault_is_not_the_loop(label, kernel, fault, dtype, monkeypatch: pytest.MonkeyPatch):
-    from odernn.executions.cpu.kernels import dense as kernels
+def test_a_planted_fault_is_not_the_loop(label, kernel, fault, monkeypatch: pytest.MonkeyPatch):
+    from odernn.executions.cpu.kernels import walk
 
-    monkeypatch.setattr(kernels, kernel, fault(getattr(kernels, kernel)))
+    monkeypatch.setattr(walk, kernel, fault(getattr(walk, kernel)))
     with pytest.raises(AssertionError):
-        assert_is_the_loop(label, 101, dtype, False)
+        assert_is_the_loop(label, 20, torch.float64, False)
+
+
+@pytest.mark.parametrize(
+    "label", [label for label in CELLS if label.split()[0] not in ("indrnn", "linoss", "arnn_1_2")]
+)
+def test_a_matrix_in_the_place_of_its_transpose_is_not_the_loop(label, monkeypatch: pytest.MonkeyPatch):
+    from odernn.executions.dense.walk import DenseWalk
+
+    monkeypatch.setattr(DenseWalk, "_packed", not_transposed(DenseWalk._packed))
+    with pytest.raises(AssertionError):
+        assert_is_the_loop(label, 20, torch.float64, False)
+
+
+def a_gate_without_its_slope(p: Any, c: Any, count: int) -> None:
+    """``passes.lem._backward_y`` with σ̂ in the place of σ̂ (1 − σ̂)."""
+    one, dt = c[1], c[3]
+    for j in range(0, count, addresses.width(p)):
+        P, gate, target = addresses.get(p, 8, j), addresses.get(p, 5, j), addresses.get(p, 7, j)
+        moved = dt * gate * P
+        addresses.put(p, 13, j, moved * (one - target * target))
+        addresses.put(p, 11, j, moved * (target - addresses.get(p, 0, j)))
+        addresses.put(p, 8, j, P - moved)
+
+
+def test_a_pass_with_a_wrong_derivative_is_not_the_loop(monkeypatch: pytest.MonkeyPatch):
+    from odernn.executions.dense import walk
+    from odernn.executions.dense.passes import lem
+
+    monkeypatch.setattr(lem, "backward", (lem.backward[0], a_gate_without_its_slope))
+    monkeypatch.setattr(walk, "compiled_passes", walk.compiled_passes.__wrapped__)
+    with pytest.raises(AssertionError):
+        assert_is_the_loop("lem", 20, torch.float64, False)
 
 
 @pytest.mark.parametrize("label", CELLS)
@@ -142,7 +240,7 @@ def test_a_planted_fault_is_not_the_loop(label, kernel, fault, dtype, monkeypatc
 def test_autocast_takes_no_digits_from_the_recurrence_or_its_derivative(label: str, is_inside: bool):
     """Also where backward() is called inside: the same operator, the same bits."""
     fused, _ = pair(label, torch.float32)
-    x = torch.randn(9, 4, 6)
+    x = fused.layers[0].drives(torch.randn(9, 4, 3)).detach()
 
     def derivatives() -> list[torch.Tensor]:
         drives, state = x.clone().requires_grad_(), tuple(torch.ones(4, 6) for _ in fused.layers[0].state_names)
@@ -212,31 +310,51 @@ def test_each_sample_ends_at_its_own_length(label: str):
         assert torch.allclose(ours, theirs, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("label", only(["cornn explicit", "scornn"], "scornn"))
-def test_gradcheck_and_opcheck(label: str):
+def arguments_of(label: str, normal: Callable[..., torch.Tensor], *, has_inputs: bool) -> tuple[Any, ...]:
+    """Of ``dense_forward`` for the first layer of a cell with random weights; x itself, or u, V and b."""
+    layer = CELLS[label](execution="cpu", size=3, dtype=torch.float64).layers[0]
+    given, names = layer.dense_recurrence(), layer.state_names
+    matrices = [normal(*each.shape) for each in given.matrices.values()]
+    vectors = [normal(*each.shape).abs() for each in given.vectors.values()]
+    rows = len(layer.drive_weights()[0])
+    u, V, b = (normal(4, 2, 2), normal(rows, 2), normal(rows)) if has_inputs else (normal(4, 2, rows), None, None)
+    return (
+        given.name,
+        u,
+        V,
+        b,
+        matrices,
+        vectors,
+        [normal(2, 3) for _ in names],
+        torch.tensor([float(number) for number in given.numbers], dtype=torch.float64),
+    )
+
+
+ONCE_A_FORM = ["cornn explicit", "scornn", "antisymmetric", "antisymmetric gated", "lem", "lipschitz euler"]
+ONCE_A_FORM += ["lipschitz midpoint", "arnn_1_2", "arnn_2_2 leapfrog", "arnn_2_2 midpoint", "indrnn tanh", "linoss im"]
+
+
+@pytest.mark.parametrize("has_inputs", [False, True])
+@pytest.mark.parametrize("label", only(ONCE_A_FORM, "scornn", "lem"))
+def test_gradcheck(label: str, has_inputs: bool):
     generator = torch.Generator().manual_seed(3)
+    drawn = lambda *shape: torch.randn(shape, generator=generator, dtype=torch.float64)  # noqa: E731
+    name, u, V, b, *lists, numbers = arguments_of(label, drawn, has_inputs=has_inputs)
+    counts, leaves = [len(each) for each in lists], [u, *([V, b] if has_inputs else []), *itertools.chain(*lists)]
 
-    def normal(*shape: int) -> torch.Tensor:
-        return torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_()
+    def run(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        first, rest = (given[:3], given[3:]) if has_inputs else ((given[0], None, None), given[1:])
+        groups, remaining = [], iter(rest)
+        for count in counts:
+            groups.append([next(remaining) for _ in range(count)])
+        return tuple(torch.ops.odernn.dense_forward(name, *first, *groups, numbers)[:-1])
 
-    x, W, h0, b = normal(4, 2, 3), normal(3, 3), normal(2, 3), normal(3)
-    if label == "scornn":
-        assert torch.autograd.gradcheck(lambda *a: dense.orthogonal(a[0], W=a[1], b=a[2], h0=a[3]), (x, W, b, h0))
-        torch.library.opcheck(torch.ops.odernn.orthogonal_forward, (x, W, b, h0))
-    else:
-        numbers = {"dt": 0.3, "gamma": 1.1, "p": 0.8, "q": 0.3}
-        W_z, z0 = normal(3, 3), normal(2, 3)
-        assert torch.autograd.gradcheck(
-            lambda *a: dense.coupled(a[0], W=a[1], W_z=a[2], y0=a[3], z0=a[4], **numbers), (x, W, W_z, h0, z0)
-        )
-        torch.library.opcheck(
-            torch.ops.odernn.coupled_forward,
-            (x, W, W_z, h0, z0, *numbers.values()),
-        )
+    assert torch.autograd.gradcheck(run, [leaf.requires_grad_() for leaf in leaves])
 
 
 @pytest.mark.parametrize("is_strided", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_opcheck_of_all_operators_with_states_of_any_strides(is_strided: bool):
+@pytest.mark.parametrize("label", only(ONCE_A_FORM, "lem"))
+def test_opcheck_of_both_operators_with_arguments_of_any_strides(label: str, is_strided: bool):
     generator = torch.Generator().manual_seed(4)
 
     def normal(*shape: int) -> torch.Tensor:
@@ -244,25 +362,15 @@ def test_opcheck_of_all_operators_with_states_of_any_strides(is_strided: bool):
             return torch.randn(shape[::-1], generator=generator, dtype=torch.float64).permute(*range(len(shape))[::-1])
         return torch.randn(shape, generator=generator, dtype=torch.float64)
 
-    def rows() -> list[torch.Tensor]:
-        return [normal(4, 2, 3) for _ in range(5)]
-
-    W, W_z, y0, z0, b, numbers = normal(3, 3), normal(3, 3), normal(2, 3), normal(2, 3), normal(3), (0.3, 1.1, 0.8, 0.3)
-    ops, checked = torch.ops.odernn, 0
-    for op, given in (
-        (ops.coupled_forward, (normal(4, 2, 3), W, W_z, y0, z0, *numbers)),
-        (ops.coupled_backward, (*rows(), W, W_z, y0, z0, *numbers)),
-        (ops.coupled_backward, (None, *rows()[1:], W, W_z, y0, z0, *numbers)),
-        (ops.orthogonal_forward, (normal(4, 2, 3), W, b, y0)),
-        (ops.orthogonal_backward, (*rows()[:2], W, b, y0)),
-        (ops.orthogonal_backward, (*rows()[:2], W, None, y0)),
-    ):
-        torch.library.opcheck(op, given)
-        if op in (ops.coupled_forward, ops.orthogonal_forward):
-            leaves = (g.detach().requires_grad_() if isinstance(g, torch.Tensor) else g for g in given)
-            torch.library.opcheck(op, tuple(leaves))
-        checked += 1
-    assert checked == 6 and y0.is_contiguous() != is_strided
+    ops = torch.ops.odernn
+    for has_inputs in (False, True):
+        given = arguments_of(label, normal, has_inputs=has_inputs)
+        torch.library.opcheck(ops.dense_forward, given)
+        rows = [normal(*row.shape) for row in ops.dense_forward(*given)]
+        asked = [None, *(normal(*row.shape) for row in rows[1:-1])]
+        torch.library.opcheck(ops.dense_backward, (given[0], asked, rows, *given[1:], has_inputs))
+    u = given[1].detach().requires_grad_()
+    torch.library.opcheck(ops.dense_forward, (given[0], u, *given[2:]))
 
 
 @pytest.mark.parametrize("label", CELLS)
@@ -274,20 +382,33 @@ def test_nan_inputs_give_nan(label: str):
     assert output[2:, 1].isnan().all() and output[:, 0].isfinite().all() and output[:2].isfinite().all()
 
 
-@pytest.mark.parametrize("label", only(["cornn explicit", "scornn"], "scornn"))
+@pytest.mark.parametrize("label", only(CELLS, "scornn", "lem"))
 def test_a_second_derivative_is_refused_and_a_graph_is_traced(label: str):
     fused, _ = pair(label, torch.float64)
     u = torch.randn(3, 2, 3, dtype=torch.float64, requires_grad=True)
     (first,) = torch.autograd.grad(fused(u)[0].square().sum(), u, create_graph=True)
     with pytest.raises(RuntimeError, match='execution="cpu" is differentiable once'):
         first.sum().backward()
-    compiled = torch.compile(fused, backend="aot_eager", fullgraph=label != "scornn")
+    torch.compiler.reset()  # else all cells are one function compiled again and again, which has a limit
+    compiled = torch.compile(fused, backend="aot_eager", fullgraph="scornn" not in label)
     assert torch.equal(compiled(u)[0], fused(u)[0])
 
 
+@pytest.mark.parametrize("label", only([label for label in CELLS if "scornn" not in label], "lem"))
+def test_an_exported_network_is_the_network(label: str):
+    fused, _ = pair(label, torch.float64)
+    u = torch.randn(3, 2, 3, dtype=torch.float64)
+    exported = torch.export.export(fused, (u,))
+    assert torch.equal(exported.module()(u + 1.0)[0], fused(u + 1.0)[0])
+
+
 def test_what_cannot_run_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(ValueError, match='execution is "cuda", but CoRNNLayer has "torch" and "cpu"'):
-        CELLS["cornn explicit"](execution="cuda")
+    for label in CELLS:
+        if not label.startswith(("scornn", "exprnn")):
+            with pytest.raises(
+                ValueError, match=r'execution is "cuda", but \w+Layer has "torch".* On a GPU, choose "torch"'
+            ):
+                CELLS[label](execution="cuda")
     for label in ("scornn", "exprnn"):
         with pytest.raises(ValueError, match='Layer has "torch", "cpu" and "cuda"'):
             CELLS[label](execution="parallel")
@@ -298,18 +419,19 @@ def test_what_cannot_run_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPa
     with pytest.raises(TypeError, match=r"W has dtype torch\.float64 but x has torch\.float32"):
         dense.orthogonal(torch.zeros(1, 1, 1), W=torch.eye(1).double(), b=None, h0=torch.zeros(1, 1))
     monkeypatch.setitem(sys.modules, "numba", None)
-    with pytest.raises(ExecutionUnavailable, match="numba, which is not installed"):
-        CELLS["cornn explicit"](execution="cpu")
+    for label in CELLS:
+        with pytest.raises(ExecutionUnavailable, match="numba, which is not installed"):
+            CELLS[label](execution="cpu")
 
 
-@pytest.mark.parametrize("label", ["cornn explicit", "scornn"])
+@pytest.mark.parametrize("label", [label for label in CELLS if "linoss" not in label])
 def test_the_execution_of_a_network_is_that_of_its_layers(label: str):
     network = CELLS[label](bidirectional=True)
     assert network.execution == "torch" and "execution" not in repr(network).splitlines()[0]
     network.execution = "cpu"
     assert [layer.execution for layer in network.layers] == ["cpu"] * 4 and "execution='cpu'" in network.extra_repr()
     assert pickle.loads(pickle.dumps(network)).execution == "cpu"
-    refused = 'execution is "parallel", but (CoRNN|ScoRNN)Layer has "torch"'
+    refused = r'execution is "parallel", but \w+Layer has "torch"'
     for owner in (network, network.layers[1]):
         with pytest.raises(ValueError, match=refused):
             owner.execution = "parallel"

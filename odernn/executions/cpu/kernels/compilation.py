@@ -46,6 +46,23 @@ def compiled(how: dict[str, Any]) -> Callable[[Function], Function]:
     return result
 
 
+def by_address(function: Callable[..., None], dtype: Any, sources: str) -> Any:
+    """``function(p, c, count)``, a pass of ``kernels.walk``, for planes of numba's ``dtype``: it has an ``address``.
+
+    ``sources`` is a digest of all files that it is made of. Kept on disk as kernels are.
+    """
+    signature = types.void(types.CPointer(types.CPointer(dtype)), types.CPointer(dtype), types.int64)
+    if not function.__qualname__.endswith(sources):
+        function.__qualname__ = f"{function.__qualname__}_{sources}"
+    made: Any = numba.cfunc
+    try:
+        return made(signature, cache=True, **CONTRACT)(function)
+    except RuntimeError as error:
+        if "cannot cache" not in str(error):
+            raise
+        return made(signature, **CONTRACT)(function)
+
+
 def kernel(how: dict[str, Any]) -> Callable[[Function], Function]:
     """What Python calls: without Python's lock, and kept on disk, if there is a place for it."""
 
@@ -62,10 +79,15 @@ def kernel(how: dict[str, Any]) -> Callable[[Function], Function]:
     return decorate
 
 
+def prefer_full_width(builder: Any) -> None:
+    """Of the function that is being built."""
+    # llvmlite writes attributes out as they are, but its own ``add`` knows only those without a value.
+    set.add(builder.function.attributes, '"prefer-vector-width"="512"')
+
+
 def _ask_for_full_width(_context: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        # llvmlite writes attributes out as they are, but its own ``add`` knows only those without a value.
-        set.add(builder.function.attributes, '"prefer-vector-width"="512"')
+        prefer_full_width(builder)
         return context.get_dummy_value()
 
     return types.none(), codegen

@@ -1,0 +1,280 @@
+"""All steps of a dense recurrence on a CPU: x and dE/dx a piece of time at a time, and the products over all steps.
+
+The kernels (``cpu.kernels.walk``) take samples through a piece of time. Between pieces torch makes x = u Vᵀ + b, and
+the derivatives by V, b, u and the matrices, which are one product a piece: what a step writes of dE/da is read while it
+is still in cache, and never there as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numba import types
+from torch import Tensor
+
+from odernn.executions.cpu.columns import Array, in_threads
+from odernn.executions.cpu.kernels import walk as kernels
+from odernn.executions.cpu.kernels.compilation import SOURCES, by_address, digest
+from odernn.executions.cpu.kernels.product import PANEL, TALLEST
+from odernn.executions.cpu.kernels.vector import REGISTER
+from odernn.executions.cpu.memory import fresh
+from odernn.executions.dense.form import Form
+
+PIECE_BYTES = 1 << 22
+"""Of dE/da at a time: small enough for caches, large enough for what is done between pieces not to count."""
+
+WIDE = 1 << 20
+"""Bytes of a matrix from which on more samples share each look at it."""
+
+FEW = 16
+"""Inputs up to which b is made a column of V, so that x is written once: [V b] [u 1]ᵀ."""
+
+WORK_A_THREAD = 1 << 22
+"""Multiplications and additions of a piece below which a second thread costs more than it brings."""
+
+_PASSES = "odernn.executions.dense.passes"
+_NUMBERS = {torch.float32: types.float32, torch.float64: types.float64}
+
+
+@cache
+def form_of(name: str) -> Form:
+    """The form of the recurrence whose passes are the file of that name."""
+    form: Form = import_module(f"{_PASSES}.{name}").FORM
+    return form
+
+
+@cache
+def _sources() -> str:
+    return SOURCES + digest(Path(__file__).parent / "passes")
+
+
+@cache
+def compiled_passes(name: str, way: str, dtype: torch.dtype) -> tuple[Any, ...]:
+    """Its passes, one a stage, compiled: each has an ``address``."""
+    functions: Sequence[Callable[..., None]] = getattr(import_module(f"{_PASSES}.{name}"), way)
+    return tuple(by_address(function, _NUMBERS[dtype], _sources()) for function in functions)
+
+
+def _addresses(planes: Sequence[Tensor]) -> Array:
+    return np.array([plane.data_ptr() for plane in planes], np.int64)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What drives the recurrence: u (time, batch, below) with V (drives · n, below) and b, or x itself as u, V None."""
+
+    u: Tensor
+    V: Tensor | None
+    b: Tensor | None
+
+
+class DenseWalk:
+    """One call: the recurrence ``name`` of these matrices, vectors (n,) each, states (batch, n) and numbers, float64."""
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Inputs,
+        matrices: Sequence[Tensor],
+        vectors: Sequence[Tensor],
+        first: Sequence[Tensor],
+        numbers: Tensor,
+    ) -> None:
+        self.name, self.form, self.inputs = name, form_of(name), inputs
+        self.u, self.steps = inputs.u.contiguous(), len(inputs.u)
+        self.matrices, self.vectors = [each.detach() for each in matrices], [each.detach() for each in vectors]
+        self.first = [each.contiguous() for each in first]
+        self.like, (self.batch, self.hidden) = self.first[0], self.first[0].shape
+        self.numbers = torch.cat((numbers.new_tensor([0.0, 1.0, 0.5]), numbers)).to(self.like.dtype)
+        self.height = self._height()
+        self.stages = np.array(
+            [[s.source, s.sources, s.results, s.gradient, s.is_added] for s in self.form.stages], np.int64
+        )
+        self.repeated = [each.expand(self.height, -1).contiguous() for each in self.vectors]
+        a_step = self.batch * self.hidden * self.like.element_size() * max(self.form.gradients, 1)
+        self.length = max(min(PIECE_BYTES // max(a_step, 1), self.steps), 1)
+
+    def _height(self) -> int:
+        """Samples that are taken through time together."""
+        if not self.matrices:
+            return max(1024 // max(self.hidden, 1), 1)
+        widest = max(matrix.numel() * matrix.element_size() for matrix in self.matrices)
+        return TALLEST * (1 if widest < WIDE else 4)
+
+    # --- x
+
+    def _input_columns(self) -> tuple[Tensor, Tensor] | None:
+        """[u 1] and [V b], where that is what x is made of."""
+        u, V, b = self.u, self.inputs.V, self.inputs.b
+        if V is None or b is None or u.shape[2] > FEW:
+            return None
+        return torch.cat((u, u.new_ones((*u.shape[:2], 1))), 2), torch.cat((V.detach(), b.detach().unsqueeze(1)), 1)
+
+    def _drives(self) -> Iterator[tuple[int, int, list[Tensor]]]:
+        """n0, n1 and planes (n1 − n0, batch, hidden) of x, valid until the next ones."""
+        count, u, V = len(self.form.drives), self.u, self.inputs.V
+        if V is None and count == 1:
+            yield from ((n0, n1, [u[n0:n1]]) for n0, n1 in self.pieces())
+            return
+        room = fresh((count, self.length, self.batch, self.hidden), self.like)
+        seen, weight = self._input_columns() or (u, V)
+        for n0, n1 in self.pieces():
+            planes = [plane[: n1 - n0] for plane in room]
+            if weight is None:
+                for plane, given in zip(planes, u[n0:n1].chunk(count, 2), strict=True):
+                    plane.copy_(given)
+            else:
+                self._project(planes, seen[n0:n1], weight, weight is V)
+            yield n0, n1, planes
+
+    def _project(self, planes: list[Tensor], seen: Tensor, weight: Tensor, has_no_bias_column: bool) -> None:
+        b, rows = self.inputs.b, seen.flatten(0, 1)
+        for k, (plane, own) in enumerate(zip(planes, weight.chunk(len(planes)), strict=True)):
+            out = plane.flatten(0, 1)
+            if has_no_bias_column and b is not None:
+                torch.addmm(b.detach()[k * self.hidden : (k + 1) * self.hidden], rows, own.T, out=out)
+            else:
+                torch.mm(rows, own.T, out=out)
+
+    def pieces(self) -> Iterator[tuple[int, int]]:
+        for n0 in range(0, self.steps, self.length):
+            yield n0, min(n0 + self.length, self.steps)
+
+    # --- kernels
+
+    def _packed(self, is_transposed: bool) -> list[Tensor]:
+        """A matrix a stage as ``kernels.product`` takes it, a block a pair of result and source; empty without one."""
+        n, panel, given, packed = self.hidden, PANEL * REGISTER // self.like.element_size(), iter(self.matrices), []
+        for stage in self.form.stages:
+            if not stage.sources:
+                packed.append(self.like.new_empty(0))
+                continue
+            blocks = next(given).reshape(stage.results, n, stage.sources, n)
+            blocks = blocks.permute(0, 2, 1, 3) if is_transposed else blocks.permute(0, 2, 3, 1)
+            padded = torch.nn.functional.pad(blocks, (0, -n % panel))
+            packed.append(padded.unflatten(-1, (-1, panel)).transpose(2, 3).contiguous())
+        return packed
+
+    def _run(self, kernel: Callable[..., None], arguments: tuple[Any, ...], n0: int, n1: int) -> None:
+        weights = sum(matrix.numel() for matrix in self.matrices) + 64 * self.hidden
+        work = (n1 - n0) * self.batch * weights
+        blocks = -(-self.batch // TALLEST)
+        threads = max(min(torch.get_num_threads(), work // WORK_A_THREAD, blocks), 1)
+        bounds = [min(blocks * k // threads * TALLEST, self.batch) for k in range(threads + 1)]
+        fixed = (*arguments, self.numbers.numpy(), n0, n1, self.batch, self.hidden, self.height)
+        in_threads(kernel, fixed, bounds)
+
+    def _kept_addresses(self, way: str, packed: list[Tensor]) -> tuple[Array, ...]:
+        passes = np.array([each.address for each in compiled_passes(self.name, way, self.like.dtype)], np.int64)
+        return passes, self.stages, _addresses(packed)
+
+    def forward(self) -> list[Tensor]:
+        """The rows of the states, (time, batch, hidden) each, and what is kept beside, (kept, time, batch, hidden)."""
+        form, shape = self.form, (self.steps, self.batch, self.hidden)
+        record = fresh((form.states + form.kept, *shape), self.like).numpy()
+        states = [torch.from_numpy(plane) for plane in record[: form.states]]
+        kept = torch.from_numpy(record[form.states :])
+        if not record.size:
+            return [*states, kept]
+        packed = self._packed(False)
+        fixed = self._kept_addresses("forward", packed)
+        now = _addresses([*states, *kept])
+        vectors, first = _addresses(self.repeated), _addresses(self.first)
+        for n0, n1, drives in self._drives():
+            like = self.numbers.numpy()
+            self._run(kernels.forward, (like, *fixed, _addresses(drives), vectors, first, now), n0, n1)
+        return [*states, kept]
+
+    # --- backwards
+
+    def backward(self, asked: Sequence[Tensor | None], rows: Sequence[Tensor], needs_u: bool) -> list[Tensor]:
+        """dE by u, V, b, the matrices, the vectors and the first states; empty where there is no such thing."""
+        return DenseCostates(self, rows, needs_u).take_back(asked)
+
+    def record(self, rows: Sequence[Tensor]) -> list[Tensor]:
+        """Its planes, contiguous, from what ``forward`` returned."""
+        return [each.contiguous() for each in (*rows[:-1], *rows[-1])]
+
+
+class DenseCostates:
+    """The walk backwards of a ``DenseWalk``, from the rows that it has returned."""
+
+    def __init__(self, walk: DenseWalk, rows: Sequence[Tensor], needs_u: bool) -> None:
+        self.walk, self.needs_u, form = walk, needs_u, walk.form
+        self.record, u, V = walk.record(rows), walk.u, walk.inputs.V
+        self.costates = walk.like.new_zeros((form.costates, walk.batch, walk.hidden))
+        self.by_matrices = [torch.zeros_like(m, memory_format=torch.contiguous_format) for m in walk.matrices]
+        self.by_V = u.new_empty(0) if V is None else V.new_zeros(V.shape)
+        self.by_b = u.new_empty(0) if walk.inputs.b is None else walk.inputs.b.new_zeros(walk.inputs.b.shape)
+        self.by_u = fresh(tuple(u.shape), u) if V is None or needs_u else u.new_empty(0)
+
+    def take_back(self, asked: Sequence[Tensor | None]) -> list[Tensor]:
+        walk, form = self.walk, self.walk.form
+        given = [None if each is None else each.contiguous() for each in asked]
+        count = len(walk.vectors)
+        sums = walk.like.new_zeros((count, walk.batch * walk.hidden))
+        totals = np.zeros(sums.shape)
+        if walk.steps and walk.like.numel():
+            packed = walk._packed(True)
+            fixed = (walk.numbers.numpy(), *walk._kept_addresses("backward", packed), _addresses(walk.repeated))
+            planes = (_addresses(walk.first), _addresses(self.record), _addresses(list(self.costates)))
+            wanted = np.array([0 if each is None else each.data_ptr() for each in given], np.int64)
+            room = fresh((form.gradients, walk.length, walk.batch, walk.hidden), walk.like)
+            for n0, n1 in reversed(list(walk.pieces())):
+                gradients = [plane[: n1 - n0] for plane in room]
+                if walk.inputs.V is None and len(form.drives) == 1:
+                    gradients[form.drives[0]] = self.by_u[n0:n1]
+                tail = (_addresses(gradients), _addresses(list(sums)), wanted, sums.numpy(), totals)
+                walk._run(kernels.backward, (*fixed, *planes, *tail), n0, n1)
+                self._collect(gradients, n0, n1)
+        by_vectors = torch.from_numpy(totals.reshape(count, walk.batch, walk.hidden).sum(1)).to(walk.like.dtype)
+        by_first = [costate.clone() for costate in self.costates[: form.states]]
+        return [self.by_u, self.by_V, self.by_b, *self.by_matrices, *(each.clone() for each in by_vectors), *by_first]
+
+    def _collect(self, gradients: list[Tensor], n0: int, n1: int) -> None:
+        """A piece's dE/da and dE/dx to the matrices, V, b and u."""
+        form, n = self.walk.form, self.walk.hidden
+        for number, stage in enumerate(form.stages):
+            for r in range(stage.results):
+                g = gradients[stage.gradient + r].flatten(0, 1)
+                for k in range(stage.sources):
+                    out = self.by_matrices[number][r * n : (r + 1) * n, k * n : (k + 1) * n]
+                    self._add_product(out, g, stage.source + k, n0, n1, is_before=number == 0)
+        by_x = [gradients[index] for index in form.drives]
+        V, below = self.walk.inputs.V, self.walk.u.shape[2]
+        if V is None:
+            if len(by_x) > 1:
+                for out, given in zip(self.by_u[n0:n1].chunk(len(by_x), 2), by_x, strict=True):
+                    out.copy_(given)
+            return
+        rows = self.walk.u[n0:n1].flatten(0, 1)
+        for k, plane in enumerate(by_x):
+            g, own = plane.flatten(0, 1), slice(k * n, (k + 1) * n)
+            self.by_V[own].addmm_(g.T, rows)
+            if self.by_b.numel():
+                self.by_b[own] += g.sum(0)  # not by a column of ones: a product adds one term after another
+            if self.needs_u:
+                torch.addmm(
+                    self._by_u(n0, n1, below), g, V.detach()[own], beta=float(k > 0), out=self._by_u(n0, n1, below)
+                )
+
+    def _by_u(self, n0: int, n1: int, below: int) -> Tensor:
+        return self.by_u[n0:n1].view(-1, below)
+
+    def _add_product(self, out: Tensor, g: Tensor, plane: int, n0: int, n1: int, *, is_before: bool) -> None:
+        """gᵀ v of steps n0+1 .. n1, with v of the steps or of the steps before."""
+        rows, batch = self.record[plane], self.walk.batch
+        if not is_before:
+            out.addmm_(g.T, rows[n0:n1].flatten(0, 1))
+            return
+        if n0 == 0:
+            out.addmm_(g[:batch].T, self.walk.first[plane])
+            g, n0 = g[batch:], 1
+        out.addmm_(g.T, rows[n0 - 1 : n1 - 1].flatten(0, 1))
