@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import torch
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 
 def one_by_one(function: Callable[..., Any], info: Any, in_dims: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
@@ -31,21 +32,26 @@ def differentiable(
     *,
     no_tangent: Callable[[Any], str],
     mapped: Callable[..., Any] | None = None,
+    lists: bool = False,
 ) -> Callable[..., Any]:
     """The operator ``name`` with the derivative ``differentiate`` and what it ``keep``s for it.
 
     no_tangent  what forward mode, which it does not have, is refused with, from the context
     mapped      the rule of vmap, (call, info, in_dims, given), ``one_by_one`` if not given
+    lists       whether arguments and results are lists of tensors, which a Function does not see: it is given their
+                tensors one by one, and how they were grouped at the end
     """
     torch.library.register_autograd(name, differentiate, setup_context=keep)
     namespace, _, short = name.partition("::")
     operator = getattr(getattr(torch.ops, namespace), short).default
     rule = mapped or one_by_one
+    ways = (operator, keep or _keep_nothing, differentiate)
+    run, remember, pull = _of_lists(*ways) if lists else ways
 
     class AsFunction(torch.autograd.Function):
-        forward = staticmethod(operator)
-        setup_context = staticmethod(keep or _keep_nothing)
-        backward = staticmethod(differentiate)
+        forward = staticmethod(run)
+        setup_context = staticmethod(remember)
+        backward = staticmethod(pull)
 
         @staticmethod
         def jvp(ctx: Any, *_: Any) -> NoReturn:
@@ -58,9 +64,38 @@ def differentiable(
     def call(*given: Any) -> Any:
         if torch.compiler.is_compiling():
             return operator(*given)
-        return AsFunction.apply(*given)  # type: ignore[no-untyped-call]
+        return AsFunction.apply(*(_flat(given) if lists else given))  # type: ignore[no-untyped-call]
 
     return call
+
+
+def _flat(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    leaves, grouped = tree_flatten(given)
+    return *leaves, grouped
+
+
+def _grouped(flat: tuple[Any, ...]) -> tuple[Any, ...]:
+    *leaves, grouped = flat
+    assert isinstance(grouped, TreeSpec)
+    given: tuple[Any, ...] = tree_unflatten(leaves, grouped)
+    return given
+
+
+def _of_lists(
+    operator: Callable[..., Any], keep: Callable[..., Any], differentiate: Callable[..., Any]
+) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """The three parts of a Function, of an operator with lists."""
+
+    def run(*flat: Any) -> tuple[Any, ...]:
+        return tuple(operator(*_grouped(flat)))
+
+    def remember(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        keep(ctx, _grouped(inputs), output)
+
+    def pull(ctx: Any, *asked: Any) -> tuple[Any, ...]:
+        return *tree_flatten(differentiate(ctx, asked))[0], None
+
+    return run, remember, pull
 
 
 def _keep_nothing(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

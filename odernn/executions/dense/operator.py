@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from odernn.executions.autocast import in_full_digits
+from odernn.executions.operators import differentiable
 
 _FORWARD, _BACKWARD = "odernn::dense_forward", "odernn::dense_backward"
 
@@ -24,9 +25,12 @@ torch.library.define(
     f"(str name, Tensor?[] asked, Tensor[] rows, {_GIVEN}, bool needs_u) -> Tensor[]",
     tags=torch.Tag.pt2_compliant_tag,
 )
-forward, backward = torch.ops.odernn.dense_forward, torch.ops.odernn.dense_backward
-
 Tensors = Sequence[Tensor]
+
+NO_TANGENT = (
+    'execution="cpu" has no forward-mode derivative: its derivative is one walk backwards in time. '
+    'Use reverse mode, or execution="torch".'
+)
 
 
 @torch.library.impl(_FORWARD, "CPU")
@@ -115,5 +119,5 @@ def _no_second_derivative(*_: Any) -> None:
     )
 
 
-torch.library.register_autograd(_FORWARD, _differentiate, setup_context=_remember)
-torch.library.register_autograd(_BACKWARD, _no_second_derivative)
+forward = differentiable(_FORWARD, _differentiate, _remember, no_tangent=lambda _: NO_TANGENT, lists=True)
+backward = differentiable(_BACKWARD, _no_second_derivative, no_tangent=lambda _: NO_TANGENT, lists=True)

@@ -53,14 +53,14 @@ def rows(
     named = {f"state {number}": block for number, block in enumerate(state, 1)}
     _check(u, {"V": V, "b of V u + b": b, **recurrence.matrices, **recurrence.vectors, **named})
     matrices, vectors = list(recurrence.matrices.values()), list(recurrence.vectors.values())
-    numbers = [torch.as_tensor(number, dtype=torch.float64) for number in recurrence.numbers]
+    numbers = [torch.as_tensor(number, dtype=torch.float64, device=u.device) for number in recurrence.numbers]
     found = operator.forward(recurrence.name, u, V, b, matrices, vectors, list(state), torch.stack(numbers))
     return tuple(found[:-1])
 
 
 def check_device(x: Tensor) -> None:
-    """Raises ValueError unless ``x`` is on the CPU."""
-    if x.device.type != "cpu":
+    """Raises ValueError unless ``x`` is on the CPU, or on meta, where nothing is computed."""
+    if x.device.type not in ("cpu", "meta"):
         raise ValueError(f'x is on {x.device}, but execution="cpu" runs on the CPU. Move it, or choose "torch".')
 
 
@@ -80,10 +80,7 @@ def _check_no_tangent(*given: Tensor | None) -> None:
         return
     for value in given:
         if value is not None and forward_ad.unpack_dual(value).tangent is not None:
-            raise NotImplementedError(
-                'execution="cpu" has no forward-mode derivative: its derivative is one walk backwards in time. '
-                'Use reverse mode, or execution="torch".'
-            )
+            raise NotImplementedError(operator.NO_TANGENT)
 
 
 # --- the orthogonal recurrence, which has kernels for a device, too

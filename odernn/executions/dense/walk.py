@@ -76,7 +76,7 @@ class Inputs:
 
 
 class DenseWalk:
-    """One call: the recurrence ``name`` of these matrices, vectors (n,) each, states (batch, n) and numbers, float64."""
+    """One call: the recurrence ``name`` of these matrices, vectors (n,) each, states (batch, n) and numbers."""
 
     def __init__(
         self,
