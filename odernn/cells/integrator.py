@@ -171,9 +171,9 @@ class IntegratorLayer(RecurrentLayer):
             step = self.prepared()
         given = self.stage_drives(below, previous, step.stage_times)
         with without_autocast(below):
-            if step.system is not None:
-                rows, together = step.rows(state, given)
-                return ReportedRun(rows, state, (), together)
+            at_once = step.rows(state, given)
+            if at_once is not None:
+                return ReportedRun(at_once[0], state, (), at_once[1])
             current, reports = state, []
             for drives in zip(*(each.unbind() for each in given), strict=True):
                 report = step(current, drives[0] if self.inputs == "hold" else drives)

@@ -47,12 +47,12 @@ class Constants:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DenseForm:
-    """f(y; x) = L y + U φ(W y + P x) of a field that couples neurons, its blocks side by side: y (..., m).
+    """f(y; x) = L y + U φ(W y + B x) of a field that couples neurons, its blocks side by side: y (..., m).
 
     W  (q, m)            q activations read the state
     U  (m, q), or None   what they do to it; None is the identity
     L  (m, m), or None   the linear part; None is zero
-    undriven             so many activations, the first ones, see no drive: P x is x after that many zeros
+    undriven             so many activations, the first ones, see no drive: B x is x after that many zeros
     is_gated             φ(a; x, x_g) = σ̂(a + x_g) tanh(a + x) with the drive (x, x_g), else tanh
 
     The Jacobian is L + U diag(φ') W: no matrix a sample is needed to multiply by it.
@@ -134,7 +134,7 @@ class Field(ABC):
         )
 
     def dense_form(self) -> DenseForm | None:
-        """The field as L y + U φ(W y + P x), by which implicit steps are solved for a whole batch, or ``None``."""
+        """The field as L y + U φ(W y + B x), by which implicit steps are solved for a whole batch, or ``None``."""
         return None
 
     @abstractmethod

@@ -33,10 +33,13 @@ from odernn.integrators.stage_system import StageSystem, shared_factor
 
 @dataclass(frozen=True, eq=False)
 class BatchRows:
-    """Rows of y (time, batch, m), max |h (k − f(Y))| and convergence (time, batch), iterations of each step (time,)."""
+    """Rows of y (time, batch, m), max |h (k − f(Y))| and convergence (time, batch), iterations of each step (time,).
+
+    residual is None where nothing was solved.
+    """
 
     rows: Tensor
-    residual: Tensor
+    residual: Tensor | None
     converged: Tensor
     iterations: Tensor
 
@@ -66,7 +69,7 @@ def batch_rows(
         system.R,
         system.P,
         system.form.shared_slope,
-        system.unit,
+        system.HU,
         system.step_size,
         newton.tolerance,
         newton.max_iterations,
@@ -85,7 +88,7 @@ def batch_rows(
 torch.library.define(
     "odernn::implicit_rows",
     "(Tensor x, Tensor? shift, Tensor y0, Tensor C, Tensor K, Tensor Q, Tensor? R, Tensor P, float slope,"
-    " Tensor unit, Tensor step_size, float? tolerance, int max_iterations, int max_halvings, bool raises, str label,"
+    " Tensor HU, Tensor step_size, float? tolerance, int max_iterations, int max_halvings, bool raises, str label,"
     " int[] samples)"
     " -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
     tags=torch.Tag.pt2_compliant_tag,
@@ -111,7 +114,7 @@ def _implicit_rows(
     R: Tensor | None,
     P: Tensor,
     slope: float,
-    unit: Tensor,
+    HU: Tensor,
     step_size: Tensor,
     tolerance: float | None,
     max_iterations: int,
@@ -122,9 +125,7 @@ def _implicit_rows(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Rows of y, p, residuals, convergence, and how many iterations each step took."""
     newton = Newton(tolerance, max_iterations, max_halvings, "raise" if raises else "warn")
-    walk = SequenceSolver(
-        StageRecurrence(x, shift, C, K, Q, R), P, slope, unit, float(step_size), newton, label, samples
-    )
+    walk = SequenceSolver(StageRecurrence(x, shift, C, K, Q, R), P, slope, HU, float(step_size), newton, label, samples)
     steps, batch = x.shape[:2]
     rows, p = y0.new_empty(steps, *y0.shape), y0.new_zeros(steps, batch, len(K))
     residual = y0.new_zeros(steps, batch)
@@ -151,7 +152,7 @@ def _(
     R: Tensor | None,
     P: Tensor,
     slope: float,
-    unit: Tensor,
+    HU: Tensor,
     step_size: Tensor,
     tolerance: float | None,
     max_iterations: int,
@@ -196,7 +197,7 @@ def _implicit_rows_backward(
     before = torch.cat((y0.unsqueeze(0), rows))[:-1]
     z = recurrence.arguments(everything, before) + p @ K.mT
     slopes, by_shift = activation_slopes(z, recurrence.gate(everything))
-    mean = slopes.mean((0, 1)) if slopes.numel() and len(slopes) >= LONG else None
+    mean = slopes.nanmean((0, 1)) if slopes.numel() and len(slopes) >= LONG else None
     shared = SharedIteration(P, slope) if mean is None else SharedIteration(shared_factor(K, mean), mean)
     mu, pi = z, torch.empty_like(z) if by_shift is not None else None  # z is not needed any more
     costates, g = torch.empty_like(before), torch.zeros_like(y0)
@@ -268,8 +269,14 @@ def _no_tangent(ctx: Any) -> str:
     )
 
 
-def _map_rows(call: Any, info: Any, in_dims: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
-    """Samples that are mapped over join the batch; many weights are taken one after the other."""
+def mapped_samples(
+    call: Any, info: Any, in_dims: tuple[Any, ...], given: tuple[Any, ...], batch_axes: tuple[int | None, ...]
+) -> Any:
+    """Samples that are mapped over join the batch; many weights are taken one after the other.
+
+    given  x (time, batch, ·), shift (time, batch, ·) or None, y0 (batch, ·), and what all samples share
+    batch_axes  of the results; None where all samples have one
+    """
     if any(isinstance(axis, int) for axis in in_dims[3:]):  # of a list of sizes it is a list of None
         return one_by_one(call, info, in_dims, given)
     (x, shift, y0), many = given[:3], info.batch_size
@@ -281,8 +288,12 @@ def _map_rows(call: Any, info: Any, in_dims: tuple[Any, ...], given: tuple[Any, 
         return moved.movedim(0, batch_axis).flatten(batch_axis, batch_axis + 1)
 
     folded = joined(x, in_dims[0], 1), joined(shift, in_dims[1], 1), joined(y0, in_dims[2], 0)
-    *parts, iterations = call(*folded, *given[3:])
-    return (*(part.unflatten(1, (many, -1)) for part in parts), iterations), (1, 1, 1, 1, None)
+    parts = zip(call(*folded, *given[3:]), batch_axes, strict=True)
+    return tuple(part if axis is None else part.unflatten(axis, (many, -1)) for part, axis in parts), batch_axes
+
+
+def _map_rows(call: Any, info: Any, in_dims: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
+    return mapped_samples(call, info, in_dims, given, batch_axes=(1, 1, 1, 1, None))
 
 
 _rows = differentiable("odernn::implicit_rows", _differentiate, _keep, no_tangent=_no_tangent, mapped=_map_rows)

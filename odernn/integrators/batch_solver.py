@@ -126,7 +126,7 @@ def left_after(largest: float, previous: float) -> float:
 class ActivationEquations(Equations):
     """r(p) = p − φ(c + K p), each sample with its own matrix I − diag(φ') K.   p, c: (batch, s q)
 
-    y, unit   (batch, m) and max |h U| with the largest |h|, for the sizes of stages in complaints and tolerances
+    y, moved  (batch, m) and how far an error of 1 in p moves a stage, with max |h|, for the sizes of stages
     """
 
     residual_text: ClassVar[str] = "max |h (k − f(Y))|"
@@ -137,7 +137,7 @@ class ActivationEquations(Equations):
     shift: Tensor | None
     K: Tensor
     y: Tensor
-    unit: float
+    moved: float
     step_size: float
 
     @property
@@ -186,7 +186,7 @@ class ActivationEquations(Equations):
         return solved
 
     def size(self, k: Tensor) -> Tensor:
-        return self.unit * k.abs().amax(-1)
+        return self.moved * k.abs().amax(-1)
 
     def norm(self, residual: Tensor) -> Tensor:
         norm: Tensor = torch.linalg.vector_norm(residual, dim=-1)

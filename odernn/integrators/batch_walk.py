@@ -112,20 +112,20 @@ class SequenceSolver:
         recurrence: StageRecurrence,
         P: Tensor,
         slope: float,
-        unit: Tensor,
+        HU: Tensor,
         step_size: float,
         newton: Newton,
         label: str,
         samples: list[int],
     ) -> None:
         K = recurrence.K
-        self.recurrence, self.unit, self.step_size, self.newton = recurrence, unit, step_size, newton
+        self.recurrence, self.HU, self.step_size, self.newton = recurrence, HU, step_size, newton
         self.label, self.samples = label, samples
         digits = AIMED * math.sqrt(len(K)) * torch.finfo(K.dtype).eps
         self.aim = digits if newton.tolerance is None else max(newton.tolerance**2, digits)
         self.tolerance = newton.tolerance_for(len(K), K.dtype)
         self.stalled = Newton().tolerance_for(len(K), K.dtype)
-        row_sums = unit.abs() if unit.dim() == 1 else unit.abs().sum(1)
+        row_sums = HU.abs() if HU.dim() == 1 else HU.abs().sum(1)
         self.moved = max(float(row_sums.max()), torch.finfo(K.dtype).tiny)
         self.iteration = SharedIteration(P.mT.contiguous(), slope)
         self.most = min(SHARED_ITERATIONS, newton.max_iterations)
@@ -146,7 +146,7 @@ class SequenceSolver:
         taken, error = self.iteration.run(z, p, phi, limit, self.most)
         if taken > SLOW and self.next_factor <= n <= len(self.recurrence.x) - LONG:
             self.next_factor = n + LONG
-            mean = activation_slopes(z, gate)[0].mean(0)
+            mean = activation_slopes(z, gate)[0].nanmean(0)  # a sample that is NaN has none
             self.iteration = SharedIteration(shared_factor(self.recurrence.K, mean).mT.contiguous(), mean)
         if error <= limit:
             return taken, None
@@ -193,8 +193,8 @@ class SequenceSolver:
         before = torch.cat((y0.unsqueeze(0), rows[:-1]))
         z = recurrence.arguments(everything, before) + p @ recurrence.K.mT
         gap = activation(z, recurrence.gate(everything)).sub_(p)
-        moved = gap.unflatten(-1, (-1, self.unit.shape[-1]))
-        moved = moved * self.unit if self.unit.dim() == 1 else moved @ self.unit.mT
+        moved = gap.unflatten(-1, (-1, self.HU.shape[-1]))
+        moved = moved * self.HU if self.HU.dim() == 1 else moved @ self.HU.mT
         residual.copy_(moved.abs().amax((-1, -2)))
         norm = 1.0 + float(recurrence.K.abs().sum(1).max())
         sizes = before.abs().amax(-1) + self.step_size

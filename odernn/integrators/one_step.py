@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from odernn.fields.field import Field, State
+from odernn.fields.field import DenseForm, Field, State
 from odernn.integrators._coefficients import FloatCoefficients, Scheme, coefficients_for
 from odernn.integrators.batch_rows import BatchRows, batch_rows
 from odernn.integrators.explicit import Slopes, evaluate, new_state
+from odernn.integrators.explicit_rows import can_be_one_operator, explicit_rows, has_tangent
 from odernn.integrators.implicit import GroupTables, solve_group, tables_of
 from odernn.integrators.linear import Propagator, propagator
 from odernn.integrators.newton import Newton
@@ -108,18 +109,34 @@ class Step:
         y = torch.cat([block.expand(*leading, self.field.hidden_size) for block in start], -1)
         found = batch_rows(self.label, system, (x, shift), y.reshape(-1, y.shape[-1]), self.newton, list(leading))
         state = found.rows.reshape(y.shape).chunk(len(start), -1)
+        assert found.residual is not None
         residual, converged = (each.reshape(leading) for each in (found.residual, found.converged))
         return StepReport(state, residual, found.iterations[0], converged)
 
-    def rows(self, start: State, given: list[Tensor]) -> tuple[State, BatchRows]:
-        """Step after step as one operator, where there is a ``system``: the rows of the blocks, and how it went.
+    def rows(self, start: State, given: list[Tensor]) -> tuple[State, BatchRows] | None:
+        """Step after step as one operator: the rows of the blocks, and how it went. None where there is none.
 
         start  blocks (batch, hidden)      given  one drive for all stages, or one a stage, each (time, batch, drive)
         """
-        assert self.system is not None
         y = torch.cat(start, -1)
-        found = batch_rows(self.label, self.system, self.system.drives(given), y, self.newton, [len(y)])
-        return found.rows.chunk(len(start), -1), found
+        if self.system is not None:
+            found = batch_rows(self.label, self.system, self.system.drives(given), y, self.newton, [len(y)])
+            return found.rows.chunk(len(start), -1), found
+        form = self._explicit_form([*start, *given])
+        if form is None:
+            return None
+        h = torch.as_tensor(self.step_size, dtype=y.dtype, device=y.device)
+        rows = explicit_rows(self.coefficients, form, given, y, h.repeat(len(start)) if h.dim() else h)
+        solved = torch.ones(rows.shape[:2], dtype=torch.bool, device=rows.device)
+        counts = torch.zeros(len(rows), dtype=torch.long, device=rows.device)
+        return rows.chunk(len(start), -1), BatchRows(rows, None, solved, counts)
+
+    def _explicit_form(self, given: list[Tensor]) -> DenseForm | None:
+        """That of the field, if steps can be one operator; not in forward mode, nor for formats without operators."""
+        if self.propagator is not None or not can_be_one_operator(self.coefficients):
+            return None
+        tensors = [*given, *self.field.tensors().values(), self.step_size]
+        return None if torch.compiler.is_exporting() or has_tangent(tensors) else self.field.dense_form()
 
     @property
     def label(self) -> str:

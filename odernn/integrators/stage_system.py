@@ -1,6 +1,6 @@
 """All stages of a step on a field in dense form as one equation for its activations, for every method alike.
 
-A field y' = L y + U φ(W y + P x) meets a method with the table (A, b) of each block of y and the steps h. The linear
+A field y' = L y + U φ(W y + B x) meets a method with the table (A, b) of each block of y and the steps h. The linear
 part of the stages is eliminated, and what is left to be solved for are the activations p = (p_1, …, p_s) alone:
 
     Y = 1 ⊗ y + (A ⊗ H L) Y + (A ⊗ H U) p,     H = diag(h), each component with the table of its block
@@ -14,7 +14,7 @@ differentiable operations; ``batch_rows`` solves and differentiates the rest.
 The matrix that serves a whole batch is P = (I − d̄ K)⁻¹ K, the derivative of z by the error of p where all slopes φ'
 are d̄. With X = H (L + d̄ U W) and Butcher's transformation of A (``transformation``)
 
-    P = Σ_i λ_i E_i ⊗ W (I − λ_i X)⁻¹ H U:     one factorisation an eigenvalue of A.
+    P = Σ_i λ_i Π_i ⊗ W (I − λ_i X)⁻¹ H U:     one factorisation an eigenvalue of A.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class StageSystem:
 
     C      (q, m), or (s q, m) where stages see y differently      K, P  (s q, s q), P without its graph
     Q      (m, s q), or (s, 1, m) if p_i moves component i only    R     (m, m), or None for the identity
-    unit   H U, (m, q), or (m,) of a diagonal one: what an error of p moves; without its graph
+    HU     (m, q), or (m,) of a diagonal one: what an error of p moves; without its graph
     step_size  max |h|, (), without its graph
     """
 
@@ -49,7 +49,7 @@ class StageSystem:
     Q: Tensor
     R: Tensor | None
     P: Tensor
-    unit: Tensor
+    HU: Tensor
     step_size: Tensor
 
     def drives(self, given: list[Tensor]) -> tuple[Tensor, Tensor | None]:
@@ -91,9 +91,9 @@ def stage_system(
             return None  # a pole of the stability function for the linear part, where the step may exist all the same
     with torch.no_grad():
         P = _shared_factor(coefficients, form, h, HU, K)
-        unit = (h if form.U is None else HU).detach()
+        moves = (h if form.U is None else HU).detach()
         largest = h.detach().abs().max()
-    return StageSystem(form, s, C, K, Q, R, P.detach(), unit, largest)
+    return StageSystem(form, s, C, K, Q, R, P.detach(), moves, largest)
 
 
 def _table(A: FloatMatrix, like: Tensor) -> Tensor:
@@ -149,15 +149,18 @@ def _shared_factor(coefficients: FloatCoefficients, form: DenseForm, h: Tensor, 
     one, total = torch.eye(len(X), dtype=X.dtype, device=X.device), torch.zeros_like(K)
     for mode in coefficients.modes:
         real, imaginary = mode.eigenvalue
-        E = _table(tuple(tuple(entry[0] for entry in row) for row in mode.projector), W)
+        re_projector = _table(tuple(tuple(entry[0] for entry in row) for row in mode.projector), W)
         if imaginary == 0.0:
-            total = total + _kron(real * E, W @ _solved(one - real * X, HU))
+            total = total + _kron(real * re_projector, W @ _solved(one - real * X, HU))
             continue
-        F = _table(tuple(tuple(entry[1] for entry in row) for row in mode.projector), W)
+        im_projector = _table(tuple(tuple(entry[1] for entry in row) for row in mode.projector), W)
         solved = _solved(torch.complex(one - real * X, -imaginary * X), torch.complex(HU, 0 * HU))
         re, im = W @ solved.real, W @ solved.imag
-        # 2 Re of λ E ⊗ W (I − λ X)⁻¹ H U
-        total = total + 2 * (_kron(real * E - imaginary * F, re) - _kron(real * F + imaginary * E, im))
+        # 2 Re of λ Π ⊗ W (I − λ X)⁻¹ H U
+        total = total + 2 * (
+            _kron(real * re_projector - imaginary * im_projector, re)
+            - _kron(real * im_projector + imaginary * re_projector, im)
+        )
     return total
 
 

@@ -1,8 +1,8 @@
 """Butcher's transformation: the matrix A of a method by its eigenvalues, for one factorisation an eigenvalue.
 
-With A = Σ_i λ_i E_i, the E_i projectors of rank one, E_i E_j = δ_ij E_i and Σ_i E_i = I, for every square X
+With A = Σ_i λ_i Π_i, the Π_i projectors of rank one, Π_i Π_j = δ_ij Π_i and Σ_i Π_i = I, for every square X
 
-    (A ⊗ I)(I − A ⊗ X)⁻¹ = Σ_i λ_i E_i ⊗ (I − λ_i X)⁻¹        Butcher 1976; Hairer, Wanner 1996, Section IV.8
+    (A ⊗ I)(I − A ⊗ X)⁻¹ = Σ_i λ_i Π_i ⊗ (I − λ_i X)⁻¹        Butcher 1976; Hairer, Wanner 1996, Section IV.8
 
 No A⁻¹ occurs, so that an eigenvalue 0 of a singular A costs nothing; of a pair of complex conjugates one is kept.
 """
@@ -20,12 +20,12 @@ from odernn.exact.algebraic import Scalar, enclosure
 BITS = 128
 MOST_STAGES = 8
 LARGEST_PROJECTOR = 1e3
-"""Beyond that sum of the |entries| of all E_i rounding errors are magnified as much: the dense matrix is factored."""
+"""Beyond that sum of the |entries| of all Π_i rounding errors are magnified as much: the dense matrix is factored."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mode:
-    """λ with its projector E, row by row, real and imaginary parts; ``weight`` is 2 for one of a conjugate pair."""
+    """λ with its projector Π, row by row, real and imaginary parts; ``weight`` is 2 for one of a conjugate pair."""
 
     eigenvalue: tuple[float, float]
     projector: tuple[tuple[tuple[float, float], ...], ...]

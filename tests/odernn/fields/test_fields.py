@@ -215,7 +215,7 @@ def assert_coupling(field: Field) -> None:
 
 
 def assert_dense_form(field: Field) -> None:
-    """L y + U φ(W y + P x) is f, to rounding; fields that couple neurons and are not linear have one."""
+    """L y + U φ(W y + B x) is f, to rounding; fields that couple neurons and are not linear have one."""
     form = field.dense_form()
     assert (form is not None) == (field.couples_neurons and not field.is_linear)
     if form is not None:

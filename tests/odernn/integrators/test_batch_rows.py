@@ -218,6 +218,29 @@ def test_what_is_not_finite_is_named():
         cell(u)
 
 
+@pytest.mark.filterwarnings("ignore::odernn.integrators.ConvergenceWarning")
+def test_a_sample_that_is_not_a_number_leaves_the_others_their_shared_matrix(monkeypatch: pytest.MonkeyPatch):
+    slopes: list[Tensor] = []
+    for module in (batch_rows_module, batch_walk):
+        original = module.shared_factor
+
+        def kept(K: Tensor, slope: Tensor | float, original=original) -> Tensor:
+            slopes.append(torch.as_tensor(slope))
+            return original(K, slope)
+
+        monkeypatch.setattr(module, "shared_factor", kept)
+    cell = network("monotone", "gauss 2", 3.0, newton=Newton(on_failure="warn"))
+    u = 3 * normal(40, 5, 3, seed=4)
+    others = [0, 1, 3, 4]
+    wanted = cell(u[:, others])[0]
+    slopes.clear()
+    u[2:, 2] = math.nan
+    rows = cell(u)[0]
+    rows[:, others].square().sum().backward()
+    assert len(slopes) >= 2 and all(each.isfinite().all() for each in slopes)  # one forwards, one backwards
+    assert relative([rows[:, others].detach()], [wanted.detach()]) < 1e-11
+
+
 def test_warned_of_it_the_steps_go_on():
     cell = network("monotone", "gauss 2", 3.0, newton=Newton(max_iterations=2, on_failure="warn"))
     with pytest.warns(ConvergenceWarning, match="samples are not solved"):
@@ -393,7 +416,7 @@ def test_the_operators_are_what_torch_asks_of_operators():
         x, shift = system.drives([cell.layers[0].drives(U)])
     weights = [each.clone().requires_grad_() for each in (system.start_matrix(x.shape[-1]), system.K, system.Q)]
     given = [x.clone().requires_grad_(), shift.clone().requires_grad_(), normal(7, 6).requires_grad_(), *weights, None]
-    options = (system.form.shared_slope, system.unit, system.step_size, None, 50, 12, True, "Here", [7])
+    options = (system.form.shared_slope, system.HU, system.step_size, None, 50, 12, True, "Here", [7])
     torch.library.opcheck(torch.ops.odernn.implicit_rows, (*given, system.P, *options))
 
 
