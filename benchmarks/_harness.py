@@ -41,21 +41,28 @@ class Timing:
     first: float
 
 
-def interleaved(peers: dict[str, Callable[[], Any]], *, rounds: int = 7, warmup: int = 1) -> list[Timing]:
+def interleaved(
+    peers: dict[str, Callable[[], Any]],
+    *,
+    rounds: int = 7,
+    warmup: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[Timing]:
     """Time all peers in turn, ``rounds`` times after ``warmup`` uncounted ones. The first peer is the reference.
 
     A turn is one call that counts only for ``first``, and then calls, one at least, until ``BLOCK_MS`` have passed:
     their mean is the time of that turn, as in a loop of training. Without rounds to warm up there is but one call.
+    ``clock`` counts seconds; ``time.process_time`` those of the processor, for one thread on cores shared with others.
     """
     samples: dict[str, list[float]] = {name: [] for name in peers}
     firsts: dict[str, list[float]] = {name: [] for name in peers}
     for number in range(warmup + rounds):
         for name, call in peers.items():
-            first = _milliseconds(call, 1)
+            first = _milliseconds(call, 1, clock)
             if number < warmup:
                 continue
             firsts[name].append(first)
-            samples[name].append(_milliseconds(call, 1 + int(BLOCK_MS / first)) if warmup else first)
+            samples[name].append(_milliseconds(call, 1 + int(BLOCK_MS / first), clock) if warmup else first)
     return timings_of(samples, firsts)
 
 
@@ -75,11 +82,11 @@ def timings_of(samples: dict[str, list[float]], firsts: dict[str, list[float]]) 
     ]
 
 
-def _milliseconds(call: Callable[[], Any], count: int) -> float:
-    started = time.perf_counter()
+def _milliseconds(call: Callable[[], Any], count: int, clock: Callable[[], float]) -> float:
+    started = clock()
     for _ in range(count):
         call()
-    return 1e3 * (time.perf_counter() - started) / count
+    return 1e3 * (clock() - started) / count
 
 
 def machine() -> dict[str, Any]:
@@ -105,12 +112,14 @@ def _processor() -> str:
     )
 
 
-def report(name: str, cases: dict[str, list[Timing]], checks: Mapping[str, float | dict[str, float]]) -> None:
+def report(
+    name: str, cases: dict[str, list[Timing]], checks: Mapping[str, float | dict[str, float]], *, unit: str = "ms"
+) -> None:
     """Print a table and write ``results/<name>.json``; ``checks`` are the errors that were verified before timing."""
     RESULTS.mkdir(exist_ok=True)
     data = {
         "benchmark": name,
-        "unit": "ms",
+        "unit": unit,
         "machine": machine(),
         "checked_errors": checks,
         "cases": {case: [asdict(timing) for timing in timings] for case, timings in cases.items()},

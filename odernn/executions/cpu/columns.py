@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from odernn.executions.cpu.kernels import lanes as lanes_of
+from odernn.executions.cpu.threads import given_threads, in_threads
 
 COLUMNS_A_THREAD = 8192
 """With fewer columns a second thread costs more than it brings. Two against one, measured on two cores: 0.9 times as
@@ -81,6 +78,10 @@ class ColumnJob:
         lanes_of.unpack(lanes, lane, unpacked.numpy().reshape(self.columns), self.places)
         return unpacked
 
+    def last_state(self, lanes: Array, like: Tensor) -> tuple[Tensor, Tensor]:
+        """y and z in the lanes."""
+        return self.unpacked(lanes, lanes_of.Y, like), self.unpacked(lanes, lanes_of.Z, like)
+
     def unpacked_sums(self, sums: Array, lane: int) -> Array:
         unpacked = np.empty(self.columns)
         lanes_of.unpack(sums, lane, unpacked, self.places)
@@ -88,27 +89,8 @@ class ColumnJob:
 
     def run(self, kernel: Callable[..., None], arguments: tuple[Any, ...], tail: tuple[Any, ...] = ()) -> None:
         """The kernel on all blocks, in as many threads as the columns warrant."""
-        threads = max(min(torch.get_num_threads(), self.columns // COLUMNS_A_THREAD, self.blocks), 1)
-        in_threads(kernel, arguments, [self.blocks * k // threads for k in range(threads + 1)], tail)
-
-
-def in_threads(
-    kernel: Callable[..., None], arguments: tuple[Any, ...], bounds: list[int], tail: tuple[Any, ...] = ()
-) -> None:
-    """The kernel on every range between two bounds, each in a thread, the first of them in this one."""
-    waiting = [_pool().submit(kernel, *arguments, *pair, *tail) for pair in pairwise(bounds[1:])]
-    kernel(*arguments, bounds[0], bounds[1], *tail)
-    for future in waiting:
-        future.result()
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="odernn")
-
-
-if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+        threads = max(min(given_threads(), self.columns // COLUMNS_A_THREAD, self.blocks), 1)
+        in_threads(kernel, arguments, self.blocks, threads, tail)
 
 
 def rows_of(rows: Tensor) -> Array:

@@ -19,6 +19,11 @@ CHECKPOINT = 128
 _PIECE_BYTES = 1 << 22
 """Of x made at a time from u: small enough for caches, large enough for the calls not to count."""
 
+LOOKS_AT_V = 4
+"""A piece of x has at least so many times the bytes of V, which every product has to read and to arrange. With fewer a
+stack of two layers of 1024 units and inputs, (100, 32), took 1.06 times as long as the torch loop; so, 1.01 times, the
+least of six turns. The products are nearly all there is."""
+
 _FEW = 16
 """Inputs of a layer up to which b is made a column of V, so that x is written once: [V b] [u 1]ᵀ."""
 
@@ -41,7 +46,8 @@ class Drive:
         if V is None or len(self.table):
             self.length = max(self.steps, 1)
         else:
-            self.length = max(_PIECE_BYTES // max(job.columns * u.element_size(), 1), 1)
+            size = max(_PIECE_BYTES, LOOKS_AT_V * V.numel() * V.element_size())
+            self.length = max(size // max(job.columns * u.element_size(), 1), 1)
         if mode == "reversible":
             self.length = -(-self.length // CHECKPOINT) * CHECKPOINT
         self.length = min(self.length, max(self.steps, 1))

@@ -62,6 +62,7 @@ from odernn.executions.cpu.drive import CHECKPOINT, Drive, Pull
 from odernn.executions.cpu.exact import Grid
 from odernn.executions.cpu.kernels import lanes as lanes_of
 from odernn.executions.cpu.memory import fresh
+from odernn.executions.cpu.threads import alone
 
 name = "cpu"
 
@@ -261,6 +262,11 @@ def _run_forward(
     drive = Drive(u, V, b, hidden, mode, job, in_kernels=mode == "stored" and not with_z)
     y = fresh((steps, batch, hidden), u)
     z = fresh((steps if with_z else 0, batch, hidden), u)
+    if drive.is_in_kernels:
+        with alone():
+            lanes = job.lanes(w, h, alpha, y0, z0)
+            job.run(recurrence_kernels.layer_forward, (*drive.seen_by_kernels(), rows_of(y), lanes, job.places))
+            return y, z, *job.last_state(lanes, y0), u.new_empty((0, 2, batch, hidden))
     lanes = job.lanes(w, h, alpha, y0, z0)
     if mode == "exact":
         grid = Grid.of(drive, job, lanes, y0, z0)
@@ -271,13 +277,10 @@ def _run_forward(
     every = CHECKPOINT if mode == "reversible" else 0
     kept = u.new_empty((-(-steps // CHECKPOINT) if every else 0, 2, batch, hidden))
     flat = kept.numpy().reshape(len(kept), 2, job.columns)
-    if drive.is_in_kernels:
-        job.run(recurrence_kernels.layer_forward, (*drive.seen_by_kernels(), rows_of(y), lanes, job.places))
-    else:
-        for n0, n1 in drive.pieces():
-            x = drive.x(n0, n1)
-            job.run(recurrence_kernels.forward, (x, rows_of(y), rows_of(z), flat, every, n0, lanes, job.places))
-    return y, z, job.unpacked(lanes, lanes_of.Y, y0), job.unpacked(lanes, lanes_of.Z, y0), kept
+    for n0, n1 in drive.pieces():
+        x = drive.x(n0, n1)
+        job.run(recurrence_kernels.forward, (x, rows_of(y), rows_of(z), flat, every, n0, lanes, job.places))
+    return y, z, *job.last_state(lanes, y0), kept
 
 
 @torch.library.register_fake(_FORWARD)
@@ -320,21 +323,22 @@ def _run_backward(
     is_in_kernels = mode == "stored" and grad_z is None and not needs_u
     drive = Drive(u, V, b, y0.shape[1], mode, job, in_kernels=is_in_kernels)
     pull = Pull(drive, needs_u)
-    lanes = job.lanes(w, h, alpha, y[-1] if len(y) else y0, z_last)
-    for lane, given in ((lanes_of.P, grad_y_last), (lanes_of.Q, grad_z_last)):
-        if given is not None:
-            job.pack(lanes, lane, given)
-    grid = Grid.restored(kept, job) if mode == "exact" else None
-    costates = Costates(mode, job, drive, pull, lanes, y0, y, kept, grid, REBUILT_TOLERANCE[u.dtype])
-    costates.take_back(grad_y, grad_z)
-    if grid is not None:
-        grid.check_returned(y0, z0)
-    by_b = u.new_empty(0) if b is None else costates.summed(lanes_of.SUM_X, b.shape)
-    by_w = costates.summed(lanes_of.SUM_W, w.shape)
-    by_h = costates.summed(lanes_of.SUM_H, h.shape)
-    by_alpha = costates.summed(lanes_of.SUM_A, alpha.shape)
-    starts = (job.unpacked(lanes, lanes_of.P, y0), job.unpacked(lanes, lanes_of.Q, y0))
-    return pull.by_u, pull.by_V, by_b, by_w, by_h, by_alpha, *starts
+    with alone(drive.is_in_kernels):
+        lanes = job.lanes(w, h, alpha, y[-1] if len(y) else y0, z_last)
+        for lane, given in ((lanes_of.P, grad_y_last), (lanes_of.Q, grad_z_last)):
+            if given is not None:
+                job.pack(lanes, lane, given)
+        grid = Grid.restored(kept, job) if mode == "exact" else None
+        costates = Costates(mode, job, drive, pull, lanes, y0, y, kept, grid, REBUILT_TOLERANCE[u.dtype])
+        costates.take_back(grad_y, grad_z)
+        if grid is not None:
+            grid.check_returned(y0, z0)
+        by_b = u.new_empty(0) if b is None else costates.summed(lanes_of.SUM_X, b.shape)
+        by_w = costates.summed(lanes_of.SUM_W, w.shape)
+        by_h = costates.summed(lanes_of.SUM_H, h.shape)
+        by_alpha = costates.summed(lanes_of.SUM_A, alpha.shape)
+        starts = (job.unpacked(lanes, lanes_of.P, y0), job.unpacked(lanes, lanes_of.Q, y0))
+        return pull.by_u, pull.by_V, by_b, by_w, by_h, by_alpha, *starts
 
 
 @torch.library.register_fake(_BACKWARD)

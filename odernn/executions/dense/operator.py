@@ -45,9 +45,11 @@ def _forward(
     first: Tensors,
     numbers: Tensor,
 ) -> list[Tensor]:
-    from odernn.executions.dense.walk import DenseWalk, Inputs
+    from odernn.executions.cpu.threads import alone
+    from odernn.executions.dense.walk import DenseInputs, DenseWalk
 
-    return DenseWalk(name, Inputs(u, V, b), matrices, vectors, first, numbers).forward()
+    with alone():
+        return DenseWalk(name, DenseInputs(u, V, b), matrices, vectors, first, numbers).forward()
 
 
 @torch.library.register_fake(_FORWARD)
@@ -74,9 +76,12 @@ def _backward(
     numbers: Tensor,
     needs_u: bool,
 ) -> list[Tensor]:
-    from odernn.executions.dense.walk import DenseWalk, Inputs
+    from odernn.executions.cpu.threads import alone
+    from odernn.executions.dense.walk import DenseInputs, DenseWalk
 
-    return DenseWalk(name, Inputs(u, V, b), matrices, vectors, first, numbers).backward(asked, rows, needs_u)
+    with alone():
+        walk = DenseWalk(name, DenseInputs(u, V, b), matrices, vectors, first, numbers)
+        return walk.backward(asked, rows, needs_u)
 
 
 @torch.library.register_fake(_BACKWARD)

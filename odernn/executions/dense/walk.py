@@ -19,12 +19,13 @@ import torch
 from numba import types
 from torch import Tensor
 
-from odernn.executions.cpu.columns import Array, in_threads
+from odernn.executions.cpu.columns import Array
 from odernn.executions.cpu.kernels import walk as kernels
 from odernn.executions.cpu.kernels.compilation import SOURCES, by_address, digest
 from odernn.executions.cpu.kernels.product import PANEL, TALLEST
 from odernn.executions.cpu.kernels.vector import REGISTER
 from odernn.executions.cpu.memory import fresh
+from odernn.executions.cpu.threads import add_products, given_threads, in_threads
 from odernn.executions.dense.form import Form
 
 PIECE_BYTES = 1 << 22
@@ -67,7 +68,7 @@ def _addresses(planes: Sequence[Tensor]) -> Array:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class DenseInputs:
     """What drives the recurrence: u (time, batch, below) with V (drives · n, below) and b, or x itself as u, V None."""
 
     u: Tensor
@@ -76,12 +77,12 @@ class Inputs:
 
 
 class DenseWalk:
-    """One call: the recurrence ``name`` of these matrices, vectors (n,) each, states (batch, n) and numbers."""
+    """One call: the recurrence ``name`` of these matrices, vectors (n,), states (batch, n) and numbers, float64."""
 
     def __init__(
         self,
         name: str,
-        inputs: Inputs,
+        inputs: DenseInputs,
         matrices: Sequence[Tensor],
         vectors: Sequence[Tensor],
         first: Sequence[Tensor],
@@ -135,13 +136,12 @@ class DenseWalk:
             yield n0, n1, planes
 
     def _project(self, planes: list[Tensor], seen: Tensor, weight: Tensor, has_no_bias_column: bool) -> None:
-        b, rows = self.inputs.b, seen.flatten(0, 1)
-        for k, (plane, own) in enumerate(zip(planes, weight.chunk(len(planes)), strict=True)):
-            out = plane.flatten(0, 1)
-            if has_no_bias_column and b is not None:
-                torch.addmm(b.detach()[k * self.hidden : (k + 1) * self.hidden], rows, own.T, out=out)
-            else:
-                torch.mm(rows, own.T, out=out)
+        b, rows, own = self.inputs.b if has_no_bias_column else None, seen.flatten(0, 1), weight.chunk(len(planes))
+        if b is not None:
+            for plane, own_b in zip(planes, b.detach().chunk(len(planes)), strict=True):
+                plane.copy_(own_b.expand_as(plane))
+        outs = [plane.flatten(0, 1) for plane in planes]
+        add_products([(out, rows, each.T) for out, each in zip(outs, own, strict=True)], is_added=b is not None)
 
     def pieces(self) -> Iterator[tuple[int, int]]:
         for n0 in range(0, self.steps, self.length):
@@ -166,10 +166,10 @@ class DenseWalk:
         weights = sum(matrix.numel() for matrix in self.matrices) + 64 * self.hidden
         work = (n1 - n0) * self.batch * weights
         blocks = -(-self.batch // TALLEST)
-        threads = max(min(torch.get_num_threads(), work // WORK_A_THREAD, blocks), 1)
-        bounds = [min(blocks * k // threads * TALLEST, self.batch) for k in range(threads + 1)]
-        fixed = (*arguments, self.numbers.numpy(), n0, n1, self.batch, self.hidden, self.height)
-        in_threads(kernel, fixed, bounds)
+        threads = max(min(given_threads(), work // WORK_A_THREAD, blocks), 1)
+        in_threads(
+            kernel, (*arguments, self.numbers.numpy(), n0, n1, self.batch, self.hidden, self.height), blocks, threads
+        )
 
     def _kept_addresses(self, way: str, packed: list[Tensor]) -> tuple[Array, ...]:
         passes = np.array([each.address for each in compiled_passes(self.name, way, self.like.dtype)], np.int64)
@@ -240,41 +240,39 @@ class DenseCostates:
 
     def _collect(self, gradients: list[Tensor], n0: int, n1: int) -> None:
         """A piece's dE/da and dE/dx to the matrices, V, b and u."""
-        form, n = self.walk.form, self.walk.hidden
+        form, n, products = self.walk.form, self.walk.hidden, []
         for number, stage in enumerate(form.stages):
             for r in range(stage.results):
                 g = gradients[stage.gradient + r].flatten(0, 1)
                 for k in range(stage.sources):
                     out = self.by_matrices[number][r * n : (r + 1) * n, k * n : (k + 1) * n]
-                    self._add_product(out, g, stage.source + k, n0, n1, is_before=number == 0)
+                    products += self._products(out, g, stage.source + k, n0, n1, is_before=number == 0)
         by_x = [gradients[index] for index in form.drives]
-        V, below = self.walk.inputs.V, self.walk.u.shape[2]
-        if V is None:
-            if len(by_x) > 1:
-                for out, given in zip(self.by_u[n0:n1].chunk(len(by_x), 2), by_x, strict=True):
-                    out.copy_(given)
-            return
-        rows = self.walk.u[n0:n1].flatten(0, 1)
-        for k, plane in enumerate(by_x):
-            g, own = plane.flatten(0, 1), slice(k * n, (k + 1) * n)
-            self.by_V[own].addmm_(g.T, rows)
-            if self.by_b.numel():
-                self.by_b[own] += g.sum(0)  # not by a column of ones: a product adds one term after another
-            if self.needs_u:
-                torch.addmm(
-                    self._by_u(n0, n1, below), g, V.detach()[own], beta=float(k > 0), out=self._by_u(n0, n1, below)
-                )
+        V = self.walk.inputs.V
+        if V is not None:
+            seen = self.walk.u[n0:n1].flatten(0, 1)
+            for k, plane in enumerate(by_x):
+                g, own = plane.flatten(0, 1), slice(k * n, (k + 1) * n)
+                products.append((self.by_V[own], g.T, seen))
+                if self.by_b.numel():
+                    self.by_b[own] += g.sum(0)  # not by a column of ones: a product adds one term after another
+        elif len(by_x) > 1:
+            for out, given in zip(self.by_u[n0:n1].chunk(len(by_x), 2), by_x, strict=True):
+                out.copy_(given)
+        add_products(products)
+        if V is not None and self.needs_u:
+            by_u = self.by_u[n0:n1].view(-1, V.shape[1])
+            for k, (plane, own_V) in enumerate(zip(by_x, V.detach().chunk(len(by_x)), strict=True)):
+                add_products([(by_u, plane.flatten(0, 1), own_V)], is_added=k > 0)
 
-    def _by_u(self, n0: int, n1: int, below: int) -> Tensor:
-        return self.by_u[n0:n1].view(-1, below)
-
-    def _add_product(self, out: Tensor, g: Tensor, plane: int, n0: int, n1: int, *, is_before: bool) -> None:
+    def _products(
+        self, out: Tensor, g: Tensor, plane: int, n0: int, n1: int, *, is_before: bool
+    ) -> list[tuple[Tensor, Tensor, Tensor]]:
         """gᵀ v of steps n0+1 .. n1, with v of the steps or of the steps before."""
         rows, batch = self.record[plane], self.walk.batch
         if not is_before:
-            out.addmm_(g.T, rows[n0:n1].flatten(0, 1))
-            return
+            return [(out, g.T, rows[n0:n1].flatten(0, 1))]
         if n0 == 0:
             out.addmm_(g[:batch].T, self.walk.first[plane])
             g, n0 = g[batch:], 1
-        out.addmm_(g.T, rows[n0 - 1 : n1 - 1].flatten(0, 1))
+        return [(out, g.T, rows[n0 - 1 : n1 - 1].flatten(0, 1))]

@@ -129,7 +129,7 @@ def test_help_shows_every_argument_with_its_default(name: str):
 def test_an_argument_that_a_cell_does_not_have_is_named_with_the_one_that_is_meant():
     with pytest.raises(TypeError, match=r'LEM has no argument "dropuot"\. Did you mean "dropout"'):
         cells.get("lem")(3, 4, dropuot=0.1)
-    with pytest.raises(TypeError, match="AntisymmetricRNN has no argument execution: the loop of torch is its only"):
-        cells.get("antisymmetric")(3, 4, dt=0.1, gamma=0.1, execution="cpu")
+    with pytest.raises(TypeError, match="URNN has no argument execution: the loop of torch is its only"):
+        cells.get("urnn")(3, 4, execution="cpu")
     with pytest.raises(TypeError, match=r"LinOSS has no argument \"quux\". It has input_size, .* dt, "):
         cells.get("linoss")(3, 4, dt=0.1, quux=1)

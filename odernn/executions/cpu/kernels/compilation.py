@@ -51,7 +51,8 @@ def by_address(function: Callable[..., None], dtype: Any, sources: str) -> Any:
 
     ``sources`` is a digest of all files that it is made of. Kept on disk as kernels are.
     """
-    signature = types.void(types.CPointer(types.CPointer(dtype)), types.CPointer(dtype), types.int64)
+    pointer: Any = types.CPointer
+    signature = types.void(pointer(pointer(dtype)), pointer(dtype), types.int64)
     if not function.__qualname__.endswith(sources):
         function.__qualname__ = f"{function.__qualname__}_{sources}"
     made: Any = numba.cfunc

@@ -1,8 +1,8 @@
 """The walk through time of ``odernn.executions.dense``, forwards and backwards, for every cell: products and passes.
 
 Samples do not see each other, so that ``height`` of them at a time are taken through all steps of a call, and a call
-takes a range of samples: ranges may run in threads. Where the samples of a block lie side by side, so do all columns of
-a plane, and a pass is one loop over them.
+takes a range of blocks of ``TALLEST`` samples: ranges may run in threads. Where samples lie side by side, so do all
+columns of a plane, and a pass is one loop over them.
 
 Arrays of addresses, of the first element of each plane, in bytes:
 
@@ -30,7 +30,7 @@ from odernn.executions.cpu.kernels.addresses import (
     vector_at,
 )
 from odernn.executions.cpu.kernels.compilation import CONTRACT, compiled, full_width, kernel
-from odernn.executions.cpu.kernels.product import PANEL, product
+from odernn.executions.cpu.kernels.product import PANEL, TALLEST, product
 from odernn.executions.cpu.kernels.vector import REGISTER, elements_1
 
 FLUSH = 64
@@ -101,10 +101,10 @@ def forward(
     batch: int,
     hidden: int,
     height: int,
-    first_sample: int,
-    last_sample: int,
+    first_block: int,
+    last_block: int,
 ) -> None:
-    """Steps n0+1 .. n1 of some samples. A pass has the planes of a, drives, vectors, before and now, in this order."""
+    """Steps n0+1 .. n1 of some blocks. A pass has the planes of a, drives, vectors, before and now, in this order."""
     full_width()
     size, results = like.itemsize, 0
     for s in range(len(stages)):
@@ -115,8 +115,9 @@ def forward(
     short = np.empty(len(table), np.int64)
     old = results + len(drives) + len(vectors)
     new = old + len(before)
-    for i in range(first_sample, last_sample, height):
-        rows = min(height, last_sample - i)
+    stop = min(last_block * TALLEST, batch)
+    for i in range(first_block * TALLEST, stop, height):
+        rows = min(height, stop - i)
         at = i * hidden * size
         for k in range(results):
             table[k] = room.ctypes.data + k * rows * hidden * size
@@ -159,10 +160,10 @@ def backward(
     batch: int,
     hidden: int,
     height: int,
-    first_sample: int,
-    last_sample: int,
+    first_block: int,
+    last_block: int,
 ) -> None:
-    """Steps n1 .. n0+1 of some samples. A pass has the planes of vectors, before, now, costates, gradients and sums.
+    """Steps n1 .. n0+1 of some blocks. A pass has the planes of vectors, before, now, costates, gradients and sums.
 
     summed, totals (vectors, batch · hidden): what ``sums`` are addresses of, and the same in float64.
     """
@@ -176,8 +177,9 @@ def backward(
     table = np.empty(by_result + len(gradients) + len(sums), np.int64)
     short = np.empty(len(table), np.int64)
     _place(table, 0, vectors, 0)
-    for i in range(first_sample, last_sample, height):
-        rows = min(height, last_sample - i)
+    stop = min(last_block * TALLEST, batch)
+    for i in range(first_block * TALLEST, stop, height):
+        rows = min(height, stop - i)
         at = i * hidden * size
         _place(table, by_state, costates, at)
         _place(table, by_result + len(gradients), sums, at)
