@@ -417,6 +417,13 @@ def test_powers_of_linear_steps_are_enclosed() -> None:
         assert low <= exact + 1e-9 and exact <= high + 1e-9 and high - low < 1e-12 * (1 + abs(exact)) + 1e-13
 
 
+def test_a_product_with_logarithms_of_all_sizes_is_an_upper_end() -> None:
+    matrix, logs = np.array([[0.0, -2.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.0, 0.0]]), np.array([900.0, -100.0, 5.0])
+    found = decoupled.log_product(matrix, logs)
+    assert found[:2] == pytest.approx([math.log(2) - 100, 900.0], abs=1e-9) and found[2] < -600
+    assert found[0] >= math.log(2) - 100 and found[1] >= 900.0
+
+
 def test_sums_of_powers_are_upper_ends() -> None:
     w = np.array([1e-9, 0.5, 1 - 1e-12, 1.0, 1 + 1e-12, 1.3, 40.0])
     for steps in (1, 2, 50):
