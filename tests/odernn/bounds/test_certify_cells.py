@@ -37,6 +37,7 @@ from odernn.cells.recurrent import RecurrentNetwork
 from odernn.cells.scornn import ScoRNN
 from odernn.cells.urnn import URNN
 from odernn.integrators.guarantees import push_from_rest
+from tests.tiers import spread
 
 F64 = torch.float64
 
@@ -253,7 +254,7 @@ SMALL: tuple[tuple[Any, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("build", "quantity"), SMALL)
+@pytest.mark.parametrize(("build", "quantity"), spread(SMALL, 3))
 def test_a_bound_from_below_is_met_by_drives_and_one_from_above_by_none(build: Any, quantity: str) -> None:
     """The drive −W h puts a unit at slope 1, a large one at slope 0: all such words, by the cell's own step."""
     network = build()
@@ -559,7 +560,7 @@ def test_refusals_name_the_thing_and_the_next_step() -> None:
     assert all(line.log is None for line in projected.bounds)
 
 
-@pytest.mark.parametrize("kind", attacks.KINDS)
+@pytest.mark.parametrize("kind", spread(attacks.KINDS, 9))
 def test_every_line_is_finite_however_short_long_or_silent_a_run_is(kind: str) -> None:
     network = attacks.KINDS[kind](drawn(len(kind)))
     for steps, bound, aim in ((1, 0.0, 0.0), (2, 1e6, 1e-6), (700, 1.0, 1.0)):
@@ -577,6 +578,7 @@ def test_a_line_that_no_float_can_hold_is_no_information() -> None:
     assert shown(QuantityBound("q", None, "", "why")) == UNKNOWN
 
 
+@pytest.mark.slow
 def test_families_are_imported_when_they_are_asked_for() -> None:
     code = (
         "import torch, sys\nfrom odernn.bounds import certify\nfrom odernn.cells.lem import LEM\n"
