@@ -512,6 +512,43 @@ def test_fields_that_oscillate_with_their_input_have_no_bound_at_rest() -> None:
     assert lines["‖∂X_N/∂X_1‖₂, X = (y, z)"].log is not None
 
 
+# --- rounding
+
+
+def _pushed_up(network: Any, weight: str, size: float) -> Any:
+    """Every drive positive and as large as it can be, nothing else."""
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            parameter.fill_(size if name.endswith(weight) else 0.0)
+    return network
+
+
+@pytest.mark.parametrize(
+    ("network", "quantity"),
+    [
+        (_pushed_up(AntisymmetricRNN(1, 1, dt=0.1, gamma=0.0), "V", 1e6), "|h_n|, n ≤ N"),
+        (_pushed_up(ARNN22(1, 1, dt=0.05), "V", 1e6), "|y_n|, n ≤ N"),
+        (_pushed_up(ScoRNN(1, 1, rho=0), "U", 0.1), "‖h_n‖₂, n ≤ N"),
+        (_pushed_up(LinOSS(1, 1, dt=0.1, scheme="im"), "B", 0.1), "|z_n|, n ≤ N"),
+    ],
+)
+def test_a_run_in_float32_exceeds_what_is_exact_and_not_what_is_computed(network: Any, quantity: str) -> None:
+    """Sums of n equal numbers that no float is: rounding adds up, and the line about computed states knows."""
+    exceeded = 0
+    with torch.no_grad():
+        rows = attacks.run(network, torch.ones(3000, 1, 1))[0]
+    block = rows["z"] if "z_n" in quantity else next(iter(rows.values()))
+    for steps in (10, 100, 700, 3000):
+        lines = certify(network, input_bound=1.0, steps=steps).layers[0]
+        (computed,) = (line for line in lines.bounds if attacks.plain(line.quantity) == f"{quantity[:-7]} as computed")
+        exact = lines[quantity].log
+        assert exact is not None and computed.log is not None
+        reached = math.log(float(block[:steps].double().abs().max()))
+        assert reached <= computed.log
+        exceeded += reached > exact
+    assert exceeded > 0
+
+
 # --- what nobody knows, and what is refused
 
 
