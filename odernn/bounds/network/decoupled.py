@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from odernn.bounds.network.greedy import FREE_DRIVE
-from odernn.bounds.network.levels import PART, PATHS, precision_of, roundoff
+from odernn.bounds.network.levels import PART, precision_of, roundoff
 from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import (
     EVERY_INPUT,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 DIGITS = 192
 """Bits of the balls in which powers of a step are enclosed."""
+GRADIENTS = "thm-C-line (f)"
 SCAN = 'no theorem here on the rounding of the scan; execution="torch" has one'
 
 
@@ -91,7 +92,7 @@ def layers_of(network: LinOSS | IndRNN, question: Question) -> tuple[LayerBounds
     for number, layer in reversed(list(enumerate(layers, 1))):
         weight = outward(error + layer.responses)
         gradients = [
-            QuantityBound(f"|dE/dθ|, θ = {name}", float(outward(np.max(weight + logs))), PATHS, THESE_INPUTS)
+            QuantityBound(f"|dE/dθ|, θ = {name}", float(outward(np.max(weight + logs))), GRADIENTS, THESE_INPUTS)
             for name, logs in layer.direct.items()
         ]
         found.insert(0, LayerBounds(number, (*layer.lines, *gradients), layer.says))
@@ -101,10 +102,10 @@ def layers_of(network: LinOSS | IndRNN, question: Question) -> tuple[LayerBounds
 
 def log_product(matrix: Array, logs: Logs) -> Logs:
     """log of |matrix| e^logs, rounded up: (m, n), (n,) -> (m,)."""
-    largest = float(logs.max())
     with np.errstate(divide="ignore"):
-        total = np.log(np.abs(matrix) @ np.exp(logs - largest)) + largest
-    return np.asarray(outward(np.maximum(total, NOTHING), 2.0 * len(logs)))
+        terms = np.log(np.abs(matrix)) + logs
+    total = np.maximum(np.logaddexp.reduce(terms, axis=1), NOTHING)
+    return np.asarray(outward(total, len(logs) * (1.0 + float(np.abs(logs).max()))))
 
 
 # --- LinOSS

@@ -12,10 +12,7 @@ import torch
 
 from benchmarks import _cell_attacks as attacks
 from odernn.bounds.network import arnn, certification, cornn, decoupled, euler, gated, levels, orthogonal
-from tests.tiers import slow
-
-FAST = 1
-"""Networks of each kind in the fast tier, attacked briefly."""
+from tests.tiers import slow, spread
 
 
 def test_every_cell_with_theorems_is_attacked() -> None:
@@ -24,9 +21,18 @@ def test_every_cell_with_theorems_is_attacked() -> None:
     assert len(attacks.KINDS) == 31
 
 
-@pytest.mark.parametrize(("networks", "tries"), [(FAST, 4), slow((12, 24))])
+@pytest.mark.parametrize("kind", spread(attacks.KINDS, 11))
+def test_no_bound_is_exceeded_in_a_brief_attack(kind: str, one_thread: None) -> None:
+    attacked(kind, networks=1, tries=4)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", attacks.KINDS)
-def test_no_bound_is_exceeded(kind: str, networks: int, tries: int, one_thread: None) -> None:
+def test_no_bound_is_exceeded(kind: str, one_thread: None) -> None:
+    attacked(kind, networks=12, tries=24)
+
+
+def attacked(kind: str, *, networks: int, tries: int) -> None:
     generator = torch.Generator().manual_seed(len(kind) + networks)
     judged = 0
     for _ in range(networks):
@@ -38,7 +44,7 @@ def test_no_bound_is_exceeded(kind: str, networks: int, tries: int, one_thread: 
 
 
 @pytest.mark.parametrize("networks", [1, slow(10)])
-@pytest.mark.parametrize("kind", [kind for kind in attacks.KINDS if kind != "IntegratorRNN"])
+@pytest.mark.parametrize("kind", spread([kind for kind in attacks.KINDS if kind != "IntegratorRNN"], 9))
 def test_no_bound_on_computed_states_is_exceeded_in_float32(kind: str, networks: int, one_thread: None) -> None:
     generator = torch.Generator().manual_seed(7 * len(kind))
     for _ in range(networks):
