@@ -1,7 +1,7 @@
 """The command ``odernn``: parse, call, print, exit code. Heavy modules are imported by the command that needs them.
 
 Exit codes: 0 done (a refutation is a result) · 1 a verdict differs from ``--expect``, or a merge lacks shards ·
-2 usage · 3 a witness does not certify · 4 internal error · 130 interrupted · 143 terminated.
+2 usage · 3 a witness does not certify · 4 internal error · 5 a cell is an error · 130 interrupted · 143 terminated.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "odernn") -> 
         if not isinstance(action, Action):  # --help and --version are done, with an exit code
             return int(action or terminal.DONE)
         resumes = action.resumes
-        return action.run()
+        return _performed(action)
     except SystemExit:  # typer, where the reader of its help has gone
         return terminal.DONE
     except KeyboardInterrupt as interrupt:
@@ -131,6 +131,17 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "odernn") -> 
         if os.environ.get(TRACEBACK):
             terminal.note("".join(traceback.format_exception(error)))
         return code
+
+
+def _performed(action: Action) -> int:
+    """What others print meanwhile goes to stderr, and that they call ``sys.exit`` is no end of ours."""
+    from verification.run.printed import apart
+
+    try:
+        with apart():
+            return action.run()
+    except SystemExit as error:
+        raise RuntimeError(f"something that was loaded called sys.exit({error.code!r})") from error
 
 
 def _explained(error: Exception, program: str) -> tuple[int, str]:

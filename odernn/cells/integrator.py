@@ -102,7 +102,12 @@ def _check_hyperparameter(field: Field, name: str, values: Sequence[float]) -> N
 
 
 class IntegratorLayer(RecurrentLayer):
-    """One layer in one direction: drive x = V u + b, then one step of the method on the field."""
+    """One layer in one direction: drive x = V u + b, then one step of the method on the field.
+
+    as_operator  whether steps are operators of their own; False: each in torch's operations, see ``prepared``
+    """
+
+    as_operator: bool = True
 
     def __init__(
         self,
@@ -142,7 +147,8 @@ class IntegratorLayer(RecurrentLayer):
 
     def prepared(self) -> Step:
         """The step with everything that depends on weights alone evaluated."""
-        return prepared(self.method, self.field.value(), self.step_sizes(), newton=self.newton)
+        field = self.field.value()
+        return prepared(self.method, field, self.step_sizes(), newton=self.newton, as_operator=self.as_operator)
 
     def guarantees(self) -> Guarantees:
         """What the method and the field imply for the weights as they are now."""
@@ -166,6 +172,11 @@ class IntegratorLayer(RecurrentLayer):
         rows = torch.cat((self.drives(previous).to(dtype).unsqueeze(0), drives))
         return [torch.lerp(rows[:-1], rows[1:], c) for c in times]
 
+    def step_drives(self, given: list[Tensor]) -> list[Any]:
+        """``stage_drives`` step by step, as a step is called with them: one tensor, or one a stage."""
+        steps = list(zip(*(each.unbind() for each in given), strict=True))
+        return [drives[0] for drives in steps] if self.inputs == "hold" else [list(drives) for drives in steps]
+
     def run(self, below: Tensor, state: State, previous: Tensor | None) -> ReportedRun:
         with without_autocast(below):
             step = self.prepared()
@@ -175,8 +186,8 @@ class IntegratorLayer(RecurrentLayer):
             if at_once is not None:
                 return ReportedRun(at_once[0], state, (), at_once[1])
             current, reports = state, []
-            for drives in zip(*(each.unbind() for each in given), strict=True):
-                report = step(current, drives[0] if self.inputs == "hold" else drives)
+            for drives in self.step_drives(given):
+                report = step(current, drives)
                 current = report.state
                 reports.append(report)
         return ReportedRun(stacked_rows([report.state for report in reports], state), state, tuple(reports))

@@ -51,6 +51,7 @@ class Step:
     propagator: Propagator | None
     tables: tuple[GroupTables | None, ...]
     system: StageSystem | None
+    as_operator: bool = True
 
     @property
     def stage_times(self) -> tuple[float, ...]:
@@ -133,7 +134,7 @@ class Step:
 
     def _explicit_form(self, given: list[Tensor]) -> DenseForm | None:
         """That of the field, if steps can be one operator; not in forward mode, nor for formats without operators."""
-        if self.propagator is not None or not can_be_one_operator(self.coefficients):
+        if self.propagator is not None or not self.as_operator or not can_be_one_operator(self.coefficients):
             return None
         tensors = [*given, *self.field.tensors().values(), self.step_size]
         return None if torch.compiler.is_exporting() or has_tangent(tensors) else self.field.dense_form()
@@ -168,7 +169,14 @@ class Step:
                     )
 
 
-def prepared(tableau: Scheme, field: Field, step_size: Tensor | float, *, newton: Newton | None = None) -> Step:
+def prepared(
+    tableau: Scheme,
+    field: Field,
+    step_size: Tensor | float,
+    *,
+    newton: Newton | None = None,
+    as_operator: bool = True,
+) -> Step:
     """A step of the method, with everything done that depends on weights alone.
 
         k_i = f(Y_i; drive_i),     Y_i = x₀ + h Σ_j a_ij k_j,     x₁ = x₀ + h Σ_i b_i k_i
@@ -178,9 +186,10 @@ def prepared(tableau: Scheme, field: Field, step_size: Tensor | float, *, newton
     Explicit stages are evaluated, linear fields have their step in closed form, whatever else depends on itself is
     solved for by Newton's method, in the smallest groups that do. ``step_size`` is a number, or a tensor that
     broadcasts to (hidden,): one step a neuron, the same for all blocks. Valid as long as weights and step size are not
-    changed in place. Raises ValueError for a pair of methods on a field that has not two blocks.
+    changed in place. ``as_operator`` False makes each step in torch's own operations, for whoever looks into it.
+    Raises ValueError for a pair of methods on a field that has not two blocks.
     """
-    return _prepared(tableau, field, step_size, newton, in_closed_form=field.is_linear)
+    return _prepared(tableau, field, step_size, newton, in_closed_form=field.is_linear, as_operator=as_operator)
 
 
 def step(
@@ -191,7 +200,13 @@ def step(
 
 
 def _prepared(
-    tableau: Scheme, field: Field, step_size: Tensor | float, newton: Newton | None, *, in_closed_form: bool | None
+    tableau: Scheme,
+    field: Field,
+    step_size: Tensor | float,
+    newton: Newton | None,
+    *,
+    in_closed_form: bool | None,
+    as_operator: bool = True,
 ) -> Step:
     """``in_closed_form`` None: for a single step, only if stages would have to be solved for."""
     coefficients = coefficients_for(tableau, field)
@@ -199,10 +214,10 @@ def _prepared(
     closed = field.is_linear and is_implicit if in_closed_form is None else in_closed_form
     closed_form = propagator(coefficients, field, step_size) if closed else None
     is_solved = is_implicit and not closed
-    system = stage_system(coefficients, field, field.dense_form(), step_size) if is_solved else None
+    system = stage_system(coefficients, field, field.dense_form(), step_size) if is_solved and as_operator else None
     by_groups = is_solved and system is None
     tables = tables_of(coefficients, field) if by_groups else (None,) * len(coefficients.groups)
-    return Step(coefficients, field, step_size, newton or Newton(), closed_form, tables, system)
+    return Step(coefficients, field, step_size, newton or Newton(), closed_form, tables, system, as_operator)
 
 
 def _all_true(state: State) -> Tensor:

@@ -61,7 +61,7 @@ def run(*, store: Path, data: Path | None, format: str, width: int | None = None
         Finding("cores", str(cores())),
         *_carefully("executions", _executions),
         *_carefully("name cuda", _cuda_namespace),
-        *_carefully("store", lambda: [_store_folder(store), *_store_parts(store)]),
+        *_carefully("store", lambda: [_store_folder(store), *store_parts(store)]),
         *_carefully("digits", _digits),
         *_carefully("MNIST", lambda: [_mnist(data)]),
     ]
@@ -134,7 +134,7 @@ def _store_folder(store: Path) -> Finding:
     return Finding("store", "yes", OK, f"{store} {'exists' if store.exists() else 'can be made'}")
 
 
-def _store_parts(store: Path) -> list[Finding]:
+def store_parts(store: Path) -> list[Finding]:
     """Whether all that the store holds is as it was written; a row for each part that is not."""
     if not store.exists():
         return []

@@ -10,16 +10,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TextIO
 
 from odernn.written.lines import strung
 from verification.report.numbers import clock
+from verification.run.printed import MarkedStream
 
 DONE = 0
 DIFFERENCE = 1
 USAGE = 2
 NOT_CERTIFIED = 3
 INTERNAL = 4
+FAILED = 5
+"""Done, but the code of a claim, or a job, has failed: cells with the verdict ``error``."""
 INTERRUPTED = 130
 TERMINATED = 143
 
@@ -49,18 +52,24 @@ def out(text: str) -> None:
 
     UsageError if they cannot be written, as to a file on a full disk.
     """
-    if sys.stdout is None:  # closed by whoever started this
+    stdout = results()
+    if stdout is None:  # closed by whoever started this
         return
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        stdout.write(text)
+        stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is buffered is flushed at the end, too
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())  # what is buffered is flushed at the end, too
         if not isinstance(error, BrokenPipeError):
             raise UsageError(
                 f"The output cannot be written: {(error.strerror or str(error)).lower()}. Make room, or send it "
                 "elsewhere, and run the same command again: what was finished is kept."
             ) from None
+
+
+def results() -> TextIO | None:
+    """Where results go: stdout, also where everybody else's prints are kept away from it."""
+    return sys.stdout.results if isinstance(sys.stdout, MarkedStream) else sys.stdout
 
 
 def width() -> int:
@@ -72,7 +81,8 @@ def is_coloured(choice: str) -> bool:
     """Whether to colour; "auto": if stdout is a terminal that shows it, and NO_COLOR is not set (no-color.org)."""
     if choice != AUTO:
         return choice == ALWAYS
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    stdout = results()
+    is_terminal = stdout is not None and stdout.isatty()
     return is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

@@ -43,6 +43,7 @@ from verification.commands.terminal import (
     AUTO,
     DIFFERENCE,
     DONE,
+    FAILED,
     UsageError,
     cores,
     fitting,
@@ -93,7 +94,7 @@ from verification.run.execute import execute
 from verification.run.job import Settings
 from verification.run.plan import Plan, plan
 from verification.run.store import Store, failed
-from verification.verdict import Judgement
+from verification.verdict import ERROR, Judgement
 
 if TYPE_CHECKING:
     from verification.run.shards import Share
@@ -102,6 +103,7 @@ DIGITS = "digits"
 TASKS = (DIGITS, "mnist")
 LOCAL = "local"
 SEQUENCES = 8
+MOST_LINES = 20
 OF_CLAIMS = (
     "claims",
     "budget",
@@ -270,7 +272,7 @@ def run(options: Options) -> int:
             execute(the_plan, store, workers=workers, progress=report, remote=remote, share=share)
         if share is not None:
             out(_of_share(share, the_plan, store))
-            return DONE
+            return _failures([job.key for job in share.of(the_plan.independent)], store)
         results = latest(store)
     folder = options.witnesses or witnesses_beside(path)
     write_witnesses(results.judgements, folder, results.facts.provenance)
@@ -280,7 +282,8 @@ def run(options: Options) -> int:
         _print_screen(results, folder, path, options, registry)
     if not options.quiet:
         note(f"done in {time.monotonic() - started:.0f} s; results are in {path}")
-    return DONE if expected is None else _compare(results.judgements, expected, options.expect)
+    code = DONE if expected is None else _compare(results.judgements, expected, options.expect)
+    return _errors(results.judgements, expected or {}) or code
 
 
 def _silent(kind: str, done: int, total: int) -> None:
@@ -445,6 +448,25 @@ def _print_table(results: JudgedRun, folder: Path, options: Options, registry: R
     else:
         note("\n".join(lines))
         out(table)
+
+
+def _errors(judgements: Sequence[Judgement], expected: dict[str, str]) -> int:
+    """Say which cells are errors, but for those that are expected to be: an error is no success."""
+    found = [cell for cell, verdict in rows.verdicts(judgements).items() if verdict == ERROR != expected.get(cell)]
+    return _said([f"error: {cell}" for cell in found])
+
+
+def _failures(keys: Sequence[str], store: Store) -> int:
+    """The same of the jobs of a shard."""
+    specs = [store.spec(key) for key in keys if failed(store.data(key))]
+    words = [", ".join(str(spec[name]) for name in ("kind", "claim", "domain") if name in spec) for spec in specs]
+    return _said([f"error: {each}" for each in words])
+
+
+def _said(lines: Sequence[str]) -> int:
+    for line in [*lines[:MOST_LINES], *([f"and {len(lines) - MOST_LINES} more"] if lines[MOST_LINES:] else [])]:
+        note(harmless(f"odernn: {line}"))
+    return FAILED if lines else DONE
 
 
 def _compare(judgements: Sequence[Judgement], expected: dict[str, str], path: Path | None) -> int:

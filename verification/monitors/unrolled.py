@@ -131,7 +131,7 @@ def of_layer(layer: RecurrentLayer, start: Any = 0) -> Recurrence:
             prepared = layer.prepared()
         return Recurrence(
             layer.state_names,
-            lambda below, previous: layer.stage_drives(below, previous, prepared.stage_times),
+            lambda below, previous: layer.step_drives(layer.stage_drives(below, previous, prepared.stage_times)),
             lambda _, state, drive: prepared(state, drive).state,
             layer.output,
             lambda below, state, previous: layer.run(below, state, previous).rows,

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeAlias
 
+from verification.run.printed import apart
+
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 PATIENCE_S = 1.0
 
@@ -186,6 +188,8 @@ def _one_thread_each() -> Iterator[None]:
 def _serve(pipe: Connection) -> None:
     """In the worker: answer jobs until the pipe ends. An interrupt is the parent's to handle."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(OSError):  # what is printed past Python, too
+        os.dup2(2, 1)
     _follow_parent()
     while True:
         try:
@@ -221,7 +225,8 @@ def _attempt(message: bytes) -> tuple[Any, str, float]:
     try:
         function, arguments = pickle.loads(message)
         started = time.perf_counter()  # the first job's imports are not its own time
-        return function(*arguments), "", time.perf_counter() - started
+        with apart():
+            return function(*arguments), "", time.perf_counter() - started
     except BaseException as error:  # SystemExit from a job is the job's failure, not the worker's end
         return None, sentence(error), time.perf_counter() - started
 
@@ -229,7 +234,8 @@ def _attempt(message: bytes) -> tuple[Any, str, float]:
 def _run_here(function: Callable[..., Any], key: str, arguments: tuple[Any, ...]) -> Finished:
     started = time.perf_counter()
     try:
-        return Finished(key, function(*arguments), "", time.perf_counter() - started)
+        with apart():
+            return Finished(key, function(*arguments), "", time.perf_counter() - started)
     except (Exception, SystemExit) as error:
         return Finished(key, None, sentence(error), time.perf_counter() - started)
 

@@ -21,6 +21,9 @@ from verification.verdict import Judgement
 if TYPE_CHECKING:
     from verification.run.shards import Share
 
+MOST_WORDS, MOST_WITNESS = 2**15, 2**26
+"""Characters of a text in an answer, and of its witness."""
+
 
 def execute(
     the_plan: Plan,
@@ -95,11 +98,27 @@ def _do(
     progress(label, len(finished), len(by_key))
     for number, outcome in enumerate(perform(jobs.perform, missing), len(finished) + 1):
         job = by_key[outcome.key]
-        result = Result(jobs.errors(job, settings, outcome.error)) if outcome.error else outcome.value
+        result = Result(None) if outcome.error else outcome.value
+        if because := _clipped(outcome.error) or _too_long(result.data):
+            result = Result(jobs.errors(job, settings, because))
         store.put(
             outcome.key, kind=job.kind, spec=job.spec, data=result.data, arrays=result.arrays, wall_s=outcome.wall_s
         )
         progress(label, number, len(by_key))
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= MOST_WORDS else f"{text[:MOST_WORDS]}… ({len(text):,} characters)"
+
+
+def _too_long(data: Any) -> str:
+    """Why the cells of a job are not kept: a claim of one's own may say anything, but not at any length."""
+    for cell in data if isinstance(data, list) else ():
+        for name, text in cell.items():
+            most = MOST_WITNESS if name in ("witness", "given") else MOST_WORDS
+            if isinstance(text, str) and len(text) > most:
+                return f"{name} of its answer has {len(text):,} characters, and {most:,} are the most that are kept"
+    return ""
 
 
 def judgements_of(store: Store, keys: list[str]) -> list[Judgement]:

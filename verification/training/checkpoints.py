@@ -30,6 +30,14 @@ FORMAT = 2
 """Version of the layout of ``FACTS``. Files of version 1 have no ``FACTS_DIGEST``."""
 
 
+class DamagedCheckpointError(TrainingError):
+    """The file is not what was written: truncated, or other bytes."""
+
+
+class DamagedCheckpointWarning(UserWarning):
+    """Training goes on from an earlier checkpoint than the latest."""
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """tensors by name: ``model.…``, ``optimizer.NAME OF A PARAMETER.…``; facts: plain data."""
@@ -42,14 +50,19 @@ class Checkpoint:
         return {name[len(prefix) :]: value for name, value in self.tensors.items() if name.startswith(prefix)}
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """The file has its old content or the new one, whatever happens. TrainingError if it cannot be written."""
+def write_atomically(path: Path, content: bytes, *, keep: Path | None = None) -> None:
+    """The file has its old content or the new one, whatever happens. TrainingError if it cannot be written.
+
+    ``keep`` gets the old content; killed in between, it has that, and there is no ``path``.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        if keep is not None and path.exists():
+            os.replace(path, keep)
         os.replace(beside, path)
         _flush_folder(path.parent)
     except OSError as error:
@@ -93,14 +106,14 @@ def _flush_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-    """Raises TrainingError if the file cannot be written; then the one that was there still is."""
+def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any], *, keep: Path | None = None) -> None:
+    """Raises TrainingError if the file cannot be written; then the one that was there still is, or is ``keep``."""
     from safetensors.torch import save
 
     plain = {name: value.detach().to("cpu", copy=True).contiguous() for name, value in tensors.items()}
     text = json.dumps({"format": FORMAT, **facts})
     header = {FACTS: text, FACTS_DIGEST: _digest_of_facts(text), DIGEST: digest(plain)}
-    write_atomically(path, save(plain, metadata=header))
+    write_atomically(path, save(plain, metadata=header), keep=keep)
 
 
 def read(path: Path) -> Checkpoint:
@@ -114,7 +127,7 @@ def read(path: Path) -> Checkpoint:
     except FileNotFoundError:
         raise TrainingError(f'Checkpoint "{path}" does not exist. Put it there, or name another one.') from None
     except (SafetensorError, OSError, ValueError) as error:
-        raise TrainingError(
+        raise DamagedCheckpointError(
             f'Checkpoint "{path}" cannot be read: {str(error).splitlines()[0]}. It is truncated, or '
             "no safetensors file; use another one."
         ) from None
@@ -124,7 +137,7 @@ def read(path: Path) -> Checkpoint:
         )
     sha256 = digest(tensors)
     if sha256 != header[DIGEST]:
-        raise TrainingError(
+        raise DamagedCheckpointError(
             f'Checkpoint "{path}" is damaged: its tensors have SHA-256 {sha256[:16]}…, its header says '
             f"{header[DIGEST][:16]}…. Use another one."
         )
@@ -145,12 +158,12 @@ def _facts(path: Path, header: Mapping[str, str]) -> dict[str, Any]:
     except ValueError:
         facts = None
     if not isinstance(facts, dict):
-        raise TrainingError(f'Checkpoint "{path}" is damaged: its header is no JSON. Use another one.')
+        raise DamagedCheckpointError(f'Checkpoint "{path}" is damaged: its header is no JSON. Use another one.')
     promised = header.get(FACTS_DIGEST)
     if promised is None and facts.get("format") == 1:
         return facts
     if promised != (sha256 := _digest_of_facts(text)):
-        raise TrainingError(
+        raise DamagedCheckpointError(
             f'Checkpoint "{path}" is damaged: what its header says of the run has SHA-256 {sha256[:16]}…, not '
             f"{(promised or 'none at all')[:16]}…. Use another one."
         )

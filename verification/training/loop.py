@@ -2,6 +2,7 @@
 
 run.json             what is trained: configuration, checksums of the data, sizes, versions
 latest.safetensors   where to continue: weights, the optimizer's memory, the history so far
+previous.safetensors the one before, for where that is damaged
 best.safetensors     the weights that were best on the validation split
 log.csv              a row an evaluation
 result.json          once it is done: those weights on the test split
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -40,7 +42,8 @@ from verification.training import (
 from verification.training.configuration import Configuration
 from verification.training.determinism import determinism
 from verification.training.facts import check_same, checksums, to_json, versions
-from verification.training.folder import BEST, LATEST, LOG, RESULT, RUN
+from verification.training.folder import BEST, LATEST, LOG, PREVIOUS, RESULT, RUN
+from verification.training.locked import alone_in
 from verification.training.processes import Processes, processes
 from verification.training.splits import SplitData
 
@@ -122,6 +125,8 @@ def train(
     writer = logs.summary_writer() if tensorboard else None
     with ExitStack() as stack:
         own = stack.enter_context(processes(device))
+        if own.writes:
+            stack.enter_context(alone_in(folder))
         stack.enter_context(determinism(configuration.training.deterministic, device))
         stack.enter_context(torch.random.fork_rng(devices=[device] if torch.device(device).type == "cuda" else []))
         try:
@@ -196,14 +201,33 @@ class TrainingRun:
             checkpoints.write_atomically(path, to_json(facts))
         if self.own.writes:
             checkpoints.remove_unfinished(self.folder, (RUN, LATEST, BEST, LOG, RESULT))
-        if (self.folder / LATEST).exists():
-            self._continue(self._read(LATEST))
+        self._resume()
         if not self.own.agree(json.dumps([facts["digest"], checksums(facts), self.progress.step])):
             raise TrainingError(
                 f'The processes do not begin alike: not all see the same data, or the same "{self.folder / LATEST}". '
                 "Give them folders that all of them can read."
             )
         self.own.share(self.model)
+
+    def _resume(self) -> None:
+        """Go on from the latest checkpoint, or from the one before where that is damaged or gone, with a warning."""
+        here, before = self.folder / LATEST, self.folder / PREVIOUS
+        if not here.exists() and not before.exists():
+            return
+        try:
+            self._continue(self._read(LATEST))
+        except TrainingError as error:
+            is_lost = isinstance(error, checkpoints.DamagedCheckpointError) or not here.exists()
+            if not is_lost or not before.exists():
+                raise
+            self._continue(self._read(PREVIOUS))
+            if self.own.writes:
+                warnings.warn(
+                    f"{str(error).partition(' Use another')[0]} Training goes on from {PREVIOUS} beside it, step "
+                    f"{self.progress.step}; the result is the same.",
+                    checkpoints.DamagedCheckpointWarning,
+                    stacklevel=2,
+                )
 
     def facts(self) -> dict[str, Any]:
         """What fixes the run. The data by their checksums, wherever they lie."""
@@ -271,7 +295,8 @@ class TrainingRun:
         if self.own.writes:
             memory = checkpoints.optimizer_tensors(self.optimizer, self.named)
             tensors = _prefixed(MODEL, self.model.state_dict()) | _prefixed(OPTIMIZER, memory)
-            checkpoints.write(self.folder / LATEST, tensors, self.facts() | {"progress": vars(self.progress)})
+            facts = self.facts() | {"progress": vars(self.progress)}
+            checkpoints.write(self.folder / LATEST, tensors, facts, keep=self.folder / PREVIOUS)
 
     def _keep_best(self, row: Mapping[str, Any]) -> None:
         if self.own.writes:

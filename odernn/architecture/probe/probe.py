@@ -212,6 +212,7 @@ def _copied(module: nn.Module, at: Weights, seed: int, round: int) -> nn.Module:
 
 def _in_torch(module: nn.Module) -> None:
     """Fused executions give many states in one operation; the loops of torch give each in its own."""
+    from odernn.cells.integrator import IntegratorLayer
     from odernn.cells.unicornn import UnICORNN
     from odernn.executions.dense import FusedLayer
 
@@ -220,6 +221,8 @@ def _in_torch(module: nn.Module) -> None:
             part.execution, part.backward = "torch", "stored"
         elif isinstance(part, FusedLayer):
             part.execution = "torch"
+        elif isinstance(part, IntegratorLayer):
+            part.as_operator = False
 
 
 def _form(module: nn.Module, name: str, nodes: Nodes) -> ProbedStep:

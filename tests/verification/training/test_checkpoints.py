@@ -139,12 +139,47 @@ def test_a_full_disk_loses_nothing(kept: Path, monkeypatch: pytest.MonkeyPatch) 
     assert kept.read_bytes() == before and list(kept.parent.iterdir()) == [kept]
 
 
-def test_a_run_does_not_continue_from_a_damaged_checkpoint(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["truncated", "a bit", "gone"])
+def test_a_damaged_latest_checkpoint_gives_way_to_the_one_before_and_the_result_is_the_same(
+    tmp_path: Path, how: str
+) -> None:
+    whole = loop.train(plan(tmp_path), tmp_path / "run")
+    latest, before = tmp_path / "run" / loop.LATEST, tmp_path / "run" / loop.PREVIOUS
+    content = bytearray(latest.read_bytes())
+    content[-5] ^= 4
+    if how == "gone":
+        latest.unlink()
+    else:
+        latest.write_bytes(bytes(content) if how == "a bit" else bytes(content[:-3]))
+    (tmp_path / "run" / loop.RESULT).unlink()
+    step = checkpoints.read(before).facts["progress"]["step"]
+    assert 0 < step <= whole.progress.step
+    with pytest.warns(checkpoints.DamagedCheckpointWarning, match=f"goes on from previous.*step {step}"):
+        again = loop.train(plan(tmp_path), tmp_path / "run")
+    assert again.test == whole.test and again.steps == whole.progress.step - step
+    assert checkpoints.read(latest).facts["progress"]["step"] == whole.progress.step
+
+
+def test_where_both_are_damaged_training_does_not_begin_anew(tmp_path: Path) -> None:
     loop.train(plan(tmp_path), tmp_path / "run")
-    latest = tmp_path / "run" / loop.LATEST
-    latest.write_bytes(latest.read_bytes()[:-3])
+    for name in (loop.LATEST, loop.PREVIOUS):
+        path = tmp_path / "run" / name
+        path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(TrainingError, match="cannot be read"):
         loop.train(plan(tmp_path), tmp_path / "run")
+
+
+def test_a_second_training_in_one_folder_is_refused_while_the_first_runs(tmp_path: Path) -> None:
+    refused = []
+
+    def second(_model: object, _step: int) -> None:
+        if not refused:
+            with pytest.raises(TrainingError, match="is in use: another process trains into it"):
+                loop.train(plan(tmp_path), tmp_path / "run")
+            refused.append(True)
+
+    assert loop.train(plan(tmp_path), tmp_path / "run", watchers=[second]).progress.epoch == 3 and refused
+    assert loop.train(plan(tmp_path), tmp_path / "run").steps == 0  # the lock was given back
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:

@@ -1,0 +1,171 @@
+"""Faults in the files of a store: none is another answer. A sample; tests/reliability/drill.py has the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sqlite3
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save
+
+from tests.reliability.faults import CAUGHT, FOREIGN, INCOMPLETE, SAME, SILENT, Image, drawn, images, outcome, seen
+from verification.commands.doctor import BROKEN, store_parts
+from verification.run.mending import mend, survey
+from verification.run.store import DamageError, Store, StoredJob, StoreError
+from verification.verdict import Judgement
+
+KEYS = [f"{number:02x}" * 32 for number in range(24)]
+JUDGED = KEYS[16:]
+CELL = Judgement("icml-1", "free", 1, "size", "max", "y", "", "refuted", "by hand " * 300)
+EACH = 60
+"""Faults of each store: two or three in every kind of place."""
+
+
+def job(number: int) -> StoredJob:
+    key, judged = KEYS[number], KEYS[number] in JUDGED
+    data = [replace(CELL, claim=f"icml-{number}").to_plain()] if judged else {"found": [number / 7] * 40}
+    spec = {"kind": "judge" if judged else "search", "of": number, "needs": {}}
+    arrays = save({"a": np.arange(900.0) + number})
+    return StoredJob(key, str(spec["kind"]), json.dumps(spec), json.dumps(data), arrays, 0.5, "2026-01-01 00:00:00")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Image]:
+    settings = {"budget": "smoke", "seed": 0, "independent": KEYS[:16], "claims": []}
+    folder = tmp_path_factory.mktemp("images")
+    return {image.name: image for image in images([*map(job, range(24))], settings, JUDGED, folder)}
+
+
+@pytest.fixture
+def whole(found: dict[str, Image], tmp_path: Path) -> Path:
+    found["whole"].lay(tmp_path / "store.sqlite")
+    return tmp_path / "store.sqlite"
+
+
+def changed(path: Path, statement: str, *values: object) -> None:
+    """By another hand than the store's."""
+    database = sqlite3.connect(path)
+    database.execute(statement, values)
+    database.commit()
+    database.close()
+
+
+@pytest.mark.parametrize("name", ["whole", "killed", "monitor"])
+def test_no_fault_is_another_answer_or_another_error(found: dict[str, Image], name: str, tmp_path: Path) -> None:
+    image, path = found[name], tmp_path / "store.sqlite"
+    image.lay(path)
+    reference, counts = seen(path), Counter[str]()
+    for fault in drawn(image, EACH, random.Random(name)):
+        fault.applied(image).lay(path)
+        word, said = outcome(path, reference)
+        assert word not in (SILENT, FOREIGN), f"{fault}: {said}"
+        counts[word] += 1
+    assert counts.total() == EACH and counts[CAUGHT] > 5 and counts[SAME] > 5
+    assert (counts[INCOMPLETE] > 5) == (name == "killed")
+
+
+def test_without_checksums_the_same_faults_are_other_answers(
+    found: dict[str, Image], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault of this file: a store that compares nothing."""
+    image, path = found["whole"], tmp_path / "store.sqlite"
+    image.lay(path)
+    reference = seen(path)
+    monkeypatch.setattr(Store, "part", Store._rows)
+    monkeypatch.setattr(Store, "check_whole", lambda store: None)
+    words = Counter(
+        outcome(path, reference)[0] for f in drawn(image, EACH, random.Random(1)) if not f.applied(image).lay(path)
+    )
+    assert words[SILENT] > 5
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE jobs SET data = replace(data, 'refuted', 'proved!')", "its checksum is another"),
+        ("UPDATE jobs SET wall_s = 1.25", "its checksum is another"),
+        ("DELETE FROM jobs WHERE key = (SELECT max(key) FROM jobs)", "parts"),
+        ("DELETE FROM sums WHERE name = (SELECT max(key) FROM jobs)", "parts"),
+        ("DELETE FROM runs WHERE name = 'run'", "parts"),
+        ("UPDATE runs SET keys = '[]' WHERE name = 'run'", "the run run: its checksum is another"),
+        ("UPDATE whole SET parts = parts + 1", "parts"),
+        ("DELETE FROM whole", "the checksum of the whole is none"),
+        ("PRAGMA user_version = 2", "had no checksums, and it has some"),
+        ("DROP TABLE sums", "its head is not"),
+    ],
+)
+def test_whatever_is_changed_by_another_hand_is_damage(whole: Path, statement: str, said: str) -> None:
+    changed(whole, statement)
+    with pytest.raises(DamageError, match=said):
+        seen(whole)
+
+
+def test_verify_keeps_what_is_whole_and_names_what_is_not(whole: Path) -> None:
+    changed(whole, "UPDATE jobs SET arrays = zeroblob(9) WHERE key = ?", KEYS[3])
+    changed(whole, "DELETE FROM jobs WHERE key = ?", KEYS[5])
+    findings = store_parts(whole)
+    assert {finding.state for finding in findings} == {BROKEN}
+    told = " ".join(finding.remark for finding in findings)
+    assert KEYS[3][:16] in told and KEYS[5][:16] in told and KEYS[4][:16] not in told
+    outcome = mend(whole)
+    assert outcome is not None
+    survey_, kept = outcome
+    assert len(survey_.damaged) == 3 and '"of": 3' in "".join(
+        survey_.damaged
+    )  # the arrays of one, both parts of another
+    assert kept.name == "store.sqlite.damaged"
+    with Store(whole, writable=True) as store:
+        assert store.has(KEYS) == {*KEYS} - {KEYS[3], KEYS[5]}
+        assert store.run().keys == tuple(JUDGED) and survey(store, thorough=True).is_sound
+    assert mend(whole) is None
+
+
+def test_a_store_without_checksums_is_read_is_said_to_be_one_and_gets_them(
+    whole: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reference = seen(whole)
+    changed(whole, "PRAGMA user_version = 2")
+    changed(whole, "DROP TABLE sums")
+    changed(whole, "DROP TABLE whole")
+    assert seen(whole) == reference
+    assert "it has no checksums" in capsys.readouterr().err
+    with Store(whole, writable=True) as store:
+        assert store.is_checked and survey(store).is_sound
+    assert seen(whole) == reference and "checksums" not in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="another user, in a child process")
+def test_a_store_in_a_folder_that_cannot_be_written_is_read(found: dict[str, Image]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = folder / "store.sqlite"
+        found["whole"].lay(path)
+        reference = seen(path)
+        for each in folder.glob("store.sqlite-*"):
+            each.unlink()
+        path.chmod(0o444)
+        folder.chmod(0o555)
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                if os.geteuid() == 0:
+                    os.setuid(65534)
+                code = 0 if seen(path) == reference else 2
+            finally:
+                os._exit(code)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        folder.chmod(0o755)
+        assert status == 0 and sorted(each.name for each in folder.iterdir()) == ["store.sqlite"]
+
+
+def test_an_error_of_a_store_is_of_one_class() -> None:
+    assert issubclass(DamageError, StoreError)
