@@ -89,7 +89,7 @@ torch.library.define(
     "odernn::implicit_rows",
     "(Tensor x, Tensor? shift, Tensor y0, Tensor C, Tensor K, Tensor Q, Tensor? R, Tensor P, float slope,"
     " Tensor HU, Tensor step_size, float? tolerance, int max_iterations, int max_halvings, bool raises, str label,"
-    " int[] samples)"
+    " SymInt[] samples)"
     " -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
     tags=torch.Tag.pt2_compliant_tag,
 )

@@ -87,7 +87,16 @@ class ImplicitFunction(torch.autograd.Function):
 def solution(equations: Equations, newton: Newton) -> NewtonOutcome:
     """The root of the equations near their start, differentiable in their leaves.
 
-    Raises ``ConvergenceError``, or warns, as ``newton`` says; NotImplementedError under vmap and in forward mode.
+    Raises ``ConvergenceError``, or warns, as ``newton`` says; NotImplementedError under vmap, in forward mode, on meta
+    and in torch.export.
     """
-    outcome = ImplicitFunction.apply(equations, newton, *equations.leaves().values())  # type: ignore[no-untyped-call]
+    leaves = equations.leaves().values()
+    is_exporting = torch.compiler.is_exporting()
+    where = "in torch.export" if is_exporting else "on meta"
+    if is_exporting or any(leaf.is_meta for leaf in leaves):
+        raise NotImplementedError(
+            f"{equations.subject} cannot be solved {where}: how many iterations they take depends on numbers, which "
+            "are not there. Use a field with a dense form (Field.dense_form), or an explicit method."
+        )
+    outcome = ImplicitFunction.apply(equations, newton, *leaves)  # type: ignore[no-untyped-call]
     return NewtonOutcome(*outcome)

@@ -76,6 +76,20 @@ def test_a_sequence_of_no_steps_has_zero_gradients(name: str, label: str, execut
     assert all(each.grad is not None and not each.grad.any() for each in (u, *network.parameters()))
 
 
+SOLVED = [(name, label) for name, book in BOOKS.items() for label in getattr(book, "SOLVES", ())]
+
+
+@pytest.mark.parametrize(("name", "label"), SOLVED)
+def test_equations_that_are_solved_neuron_or_stage_by_stage_are_refused_by_name_without_numbers(name: str, label: str):
+    network = build(name, label)
+    u = normal(3, 2, width(network))
+    message = r"the (stage )?equations.* cannot be solved {}: how many iterations they take depends on numbers"
+    with pytest.raises(NotImplementedError, match=message.format("in torch.export")):
+        torch.export.export(network, (u,))
+    with pytest.raises(NotImplementedError, match=message.format("on meta")):
+        network.to("meta")(u.to("meta"))
+
+
 # --- torch.func
 
 

@@ -12,6 +12,7 @@ from unittest import mock
 import pytest
 import torch
 from torch import Tensor
+from torch._dynamo.testing import CompileCounter
 
 from odernn import fields, tableaus
 from odernn.cells.integrator import IntegratorRNN
@@ -418,6 +419,19 @@ def test_the_operators_are_what_torch_asks_of_operators():
     given = [x.clone().requires_grad_(), shift.clone().requires_grad_(), normal(7, 6).requires_grad_(), *weights, None]
     options = (system.form.shared_slope, system.HU, system.step_size, None, 50, 12, True, "Here", [7])
     torch.library.opcheck(torch.ops.odernn.implicit_rows, (*given, system.P, *options))
+
+
+@pytest.mark.slow  # two compilations
+def test_one_graph_serves_batches_of_every_size():
+    for method in ("gauss 2", "rk4"):
+        cell = network("semilinear", method, 0.5)
+        torch._dynamo.reset()
+        graphs = CompileCounter()
+        compiled = torch.compile(cell, backend=graphs, dynamic=True, fullgraph=True)
+        for batch in (5, 7, 8):  # none is the number of steps or of inputs, which torch would take for the same
+            u = normal(4, batch, 3, seed=batch)
+            torch.testing.assert_close(compiled(u)[0], cell(u)[0], rtol=0, atol=1e-13)
+        assert graphs.frame_count == 1
 
 
 def test_under_autocast_the_steps_keep_their_digits():
