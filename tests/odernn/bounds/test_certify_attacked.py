@@ -47,10 +47,13 @@ def attacked(kind: str, *, networks: int, tries: int) -> None:
 @pytest.mark.parametrize("kind", spread([kind for kind in attacks.KINDS if kind != "IntegratorRNN"], 9))
 def test_no_bound_on_computed_states_is_exceeded_in_float32(kind: str, networks: int, one_thread: None) -> None:
     generator = torch.Generator().manual_seed(7 * len(kind))
+    judged = 0
     for _ in range(networks):
         network = attacks.KINDS[kind](generator)
-        found = attacks.attack_in_float32(network, generator)
-        assert found and all(each.log_value <= each.log_bound for each in found), (kind, found)
+        for found in attacks.attack_in_float32(network, generator):
+            assert found.log_value <= found.log_bound, (kind, found)
+            judged += 1
+    assert judged >= networks  # of an unstable step the dtype may be too coarse for a bound
 
 
 # --- planted faults: each is one that an author could make

@@ -1,13 +1,9 @@
-"""The formulas of ``certify`` for every cell, typed again: over all signs, all slopes, all paths of small networks."""
+"""The formulas of ``certify``, typed again: over all paths, signs and slopes of small networks; orthogonal maps."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -17,51 +13,21 @@ import torch
 from torch import Tensor
 
 from benchmarks import _cell_attacks as attacks
-from odernn import IntegratorRNN, cells, families, fields, tableaus
 from odernn.bounds import certify, gradient
 from odernn.bounds.gradient import LayerConstants
-from odernn.bounds.network import arnn, cornn, decoupled, euler, gated, orthogonal, sweeps
-from odernn.bounds.network.report import UNKNOWN, QuantityBound, shown
-from odernn.bounds.network.sweeps import NOTHING, StepConstants
+from odernn.bounds.network import arnn, cornn, euler, orthogonal, sweeps
+from odernn.bounds.network.sweeps import StepConstants
 from odernn.cells.antisymmetric import AntisymmetricRNN
 from odernn.cells.arnn_1_2 import ARNN12
 from odernn.cells.arnn_2_2 import ARNN22
-from odernn.cells.clockwork import ClockworkRNN
 from odernn.cells.cornn import CoRNN
 from odernn.cells.exprnn import ExpRNN
 from odernn.cells.indrnn import IndRNN
-from odernn.cells.linoss import LinOSS
 from odernn.cells.lipschitz import LipschitzRNN
-from odernn.cells.qunn import QUNN
-from odernn.cells.recurrent import RecurrentNetwork
 from odernn.cells.scornn import ScoRNN
 from odernn.cells.urnn import URNN
-from odernn.integrators.guarantees import push_from_rest
+from tests.odernn.bounds.small_networks import F64, bent, drawn, norm, vertices
 from tests.tiers import spread
-
-F64 = torch.float64
-
-
-def drawn(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def bent(network: Any, seed: int = 0, size: float = 1.0) -> Any:
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.copy_(size * torch.randn(parameter.shape, generator=drawn(seed), dtype=F64))
-    return network
-
-
-def vertices(n: int, lowest: float = 0.0) -> Iterator[Tensor]:
-    """All diagonal matrices with entries 1 or ``lowest``."""
-    for slopes in itertools.product((lowest, 1.0), repeat=n):
-        yield torch.diag(torch.tensor(slopes, dtype=F64))
-
-
-def norm(matrix: Tensor) -> float:
-    return float(torch.linalg.matrix_norm(matrix, 2))
-
 
 # --- sums over paths
 
@@ -404,225 +370,3 @@ def test_what_biases_allow_is_said() -> None:
     stretched = certify(complex_units, input_bound=1.0, steps=5).layers[0]
     assert stretched["‖∂h_N/∂h_1‖₂"].log is None and stretched["|dE/dθ|, θ = V"].log is None
     assert stretched["‖h_n‖₂, n ≤ N"].log is not None
-
-
-# --- neurons alone, gates, clocks
-
-
-def test_powers_of_linear_steps_are_enclosed() -> None:
-    A = np.array([0.0, 0.3, 3.9, 25.0])
-    for is_implicit, count in itertools.product((False, True), (0, 1, 7, 200)):
-        M = decoupled.step_of(0.9, A if is_implicit else A[:3], is_implicit=is_implicit)[0]
-        low, high = decoupled.log_powers(0.9, A if is_implicit else A[:3], count, is_implicit=is_implicit)
-        exact = math.log(max(np.linalg.norm(np.linalg.matrix_power(each, count), 2) for each in M))
-        assert low <= exact + 1e-9 and exact <= high + 1e-9 and high - low < 1e-12 * (1 + abs(exact)) + 1e-13
-
-
-def test_a_product_with_logarithms_of_all_sizes_is_an_upper_end() -> None:
-    matrix, logs = np.array([[0.0, -2.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.0, 0.0]]), np.array([900.0, -100.0, 5.0])
-    found = decoupled.log_product(matrix, logs)
-    assert found[:2] == pytest.approx([math.log(2) - 100, 900.0], abs=1e-9) and found[2] < -600
-    assert found[0] >= math.log(2) - 100 and found[1] >= 900.0
-
-
-def test_sums_of_powers_are_upper_ends() -> None:
-    w = np.array([1e-9, 0.5, 1 - 1e-12, 1.0, 1 + 1e-12, 1.3, 40.0])
-    for steps in (1, 2, 50):
-        found = decoupled.log_powers_sum(np.log(w), steps)
-        exact = [float(mpmath.log(mpmath.fsum(mpmath.mpf(x) ** j for j in range(steps)))) for x in w]
-        assert (found >= np.array(exact) - 1e-12).all() and found == pytest.approx(np.array(exact), abs=1e-9)
-
-
-def test_a_relu_neuron_reaches_its_bound_under_its_largest_drive() -> None:
-    network = bent(IndRNN(2, 3, dtype=F64), 3)
-    layer, steps = network.layers[0], 12
-    with torch.no_grad():
-        layer.w.copy_(torch.tensor([0.9, 1.1, -0.7]))
-        layer.b.copy_(torch.tensor([0.3, -0.4, 0.2]))
-        h = torch.zeros(3, dtype=F64)
-        largest = torch.zeros(3, dtype=F64)
-        drive = 2.0 * layer.V.abs().sum(dim=1) + layer.b
-        for _ in range(steps):
-            h = (layer.w * h + drive).relu()
-            largest = torch.maximum(largest, h)
-    found = certify(network, input_bound=2.0, steps=steps).layers[0]["|h_n|, n ≤ N"].log
-    assert found == pytest.approx(math.log(float(largest.max())), abs=1e-9)
-
-
-@pytest.mark.parametrize("dt", [0.8, 1.7])
-def test_the_sweep_of_lem_is_the_largest_over_a_grid_of_gates(dt: float) -> None:
-    c, norms = 0.9, (1.5, 0.4, 0.7, 1.2)
-    w_1, w_2, w_z, w_y = norms
-    found = np.exp(gated.two_block_sweep(dt, c, norms)(np.full((6, 2), NOTHING), np.log([1.0, 0.5])))
-    e_y, e_z = 1.0, 0.5
-    D = np.linspace(0.0, dt, 20001)
-    for n in range(6):
-        e_z = float(np.max(np.abs(1 - D) * e_z + (D * (1 - D / dt) * (1 + c) * w_1 + D * w_z) * e_y))
-        e_y = float(np.max((np.abs(1 - D) + D * (1 - D / dt) * (1 + c) * w_2) * e_y + D * w_y * e_z))
-        assert found[n] == pytest.approx([e_y, e_z], rel=1e-7) and (found[n] >= [e_y, e_z]).all()
-
-
-def test_the_states_of_lem_are_those_of_open_gates() -> None:
-    for dt in (0.3, 1.0, 1.6):
-        z, found = 0.0, np.exp(gated.lem_states(dt, 12))
-        for n in range(12):  # D = dt and a target of the sign that moves farthest
-            z = max((abs((1 - D) * z) + D for D in (dt, min(dt, 1.0), 0.0)), key=abs)
-            assert found[n] == pytest.approx(z if dt > 1 else 1 - (1 - dt) ** (n + 1), rel=1e-9)
-    fast = certify(cells.get("lem")(2, 3, dt=5.0), input_bound=1.0, steps=1000).layers[0]
-    assert fast["|y_n|, |z_n|, n ≤ N"].log == pytest.approx(1000 * math.log(4), rel=1e-2)
-    assert "take dt ≤ 1" in fast["|dE/dθ|, θ = W"].about
-
-
-def test_rates_of_a_clockwork_bound_every_choice_of_slopes() -> None:
-    layer = bent(ClockworkRNN(1, 3, periods=(1, 2, 3), dtype=F64), 2).layers[0]
-    W = layer.recurrent_matrix().detach()
-    for n, rate in enumerate(gated.clock_rates(layer, 7, 2)):
-        acting = torch.tensor([float((2 + n) % period == 0) for period in (1, 2, 3)], dtype=F64)
-        jacobians = (torch.diag(1 - acting) + torch.diag(acting) @ D @ W for D in vertices(3))
-        worst = max(map(norm, jacobians))
-        assert 0.5 * math.exp(rate) < worst <= math.exp(rate) * (1 + 1e-12)
-
-
-# --- fields
-
-
-def test_a_push_from_rest_is_what_one_step_can_do() -> None:
-    for method, kind in itertools.product(("rk4", "euler"), (fields.Monotone, fields.Semilinear)):
-        field = kind.random(3, generator=drawn(1), dtype=F64)
-        network = IntegratorRNN(field, tableaus.get(method), dt=0.2, input_size=3, dtype=F64)
-        rest = max(
-            float(field((torch.zeros(3, dtype=F64),), x)[0].norm())
-            for x in 30 * torch.randn(200, 3, generator=drawn(2), dtype=F64)
-        )
-        push = push_from_rest(network.layers[0].method, field, 0.2, rest)
-        step = network.layers[0].stepper()
-        drives = 30 * torch.randn(200, 3, generator=drawn(2), dtype=F64)
-        moved = float(step((torch.zeros(200, 3, dtype=F64),), drives)[0].detach().norm(dim=1).max())
-        assert push is not None and 0.3 * push < moved <= push
-    stiff = fields.Semilinear.random(3, generator=drawn(1), dtype=F64)
-    assert push_from_rest(families.gauss(1), stiff, 50.0, 1.0) is None
-
-
-def test_fields_that_oscillate_with_their_input_have_no_bound_at_rest() -> None:
-    network = IntegratorRNN(
-        fields.LinearOscillator(torch.ones(2, dtype=F64)), tableaus.get("rk4"), dt=0.1, input_size=1
-    )
-    lines = certify(network, input_bound=1.0, steps=3).layers[0]
-    assert "as large as its input" in lines["‖X_n‖₂, n ≤ N"].about
-    assert lines["‖∂X_N/∂X_1‖₂, X = (y, z)"].log is not None
-
-
-# --- rounding
-
-
-def _pushed_up(network: Any, weight: str, size: float) -> Any:
-    """Every drive positive and as large as it can be, nothing else."""
-    with torch.no_grad():
-        for name, parameter in network.named_parameters():
-            parameter.fill_(size if name.endswith(weight) else 0.0)
-    return network
-
-
-@pytest.mark.parametrize(
-    ("network", "quantity"),
-    [
-        (_pushed_up(AntisymmetricRNN(1, 1, dt=0.1, gamma=0.0), "V", 1e6), "|h_n|, n ≤ N"),
-        (_pushed_up(ARNN22(1, 1, dt=0.05), "V", 1e6), "|y_n|, n ≤ N"),
-        (_pushed_up(ScoRNN(1, 1, rho=0), "U", 0.1), "‖h_n‖₂, n ≤ N"),
-        (_pushed_up(LinOSS(1, 1, dt=0.1, scheme="im"), "B", 0.1), "|z_n|, n ≤ N"),
-    ],
-)
-def test_a_run_in_float32_exceeds_what_is_exact_and_not_what_is_computed(network: Any, quantity: str) -> None:
-    """Sums of n equal numbers that no float is: rounding adds up, and the line about computed states knows."""
-    exceeded = 0
-    with torch.no_grad():
-        rows = attacks.run(network, torch.ones(3000, 1, 1))[0]
-    block = rows["z"] if "z_n" in quantity else next(iter(rows.values()))
-    for steps in (10, 100, 700, 3000):
-        lines = certify(network, input_bound=1.0, steps=steps).layers[0]
-        (computed,) = (line for line in lines.bounds if attacks.plain(line.quantity) == f"{quantity[:-7]} as computed")
-        exact = lines[quantity].log
-        assert exact is not None and computed.log is not None
-        reached = math.log(float(block[:steps].double().abs().max()))
-        assert reached <= computed.log
-        exceeded += reached > exact
-    assert exceeded > 0
-
-
-# --- what nobody knows, and what is refused
-
-
-class LeakyRNN(RecurrentNetwork):
-    """A cell of somebody's, which no theorem here is about."""
-
-    def __init__(self) -> None:
-        super().__init__(2, 3)
-        self.fill(type(ExpRNN(2, 3).layers[0]), None)
-
-
-def test_of_a_cell_without_theorems_every_line_says_so() -> None:
-    for network in (LeakyRNN(), QUNN(4, 4, block_length=2), cells.get("odernn")(2, 3, tableau=tableaus.EULER, eta=0.1)):
-        report = certify(network, input_bound=1.0, steps=4)
-        assert all(line.log is None for layer in report.layers for line in layer.bounds)
-        assert UNKNOWN in str(report) and "no theorem here is about" in str(report)
-        assert report._repr_html_().count(UNKNOWN) == sum(len(layer.bounds) for layer in report.layers)
-
-
-def test_a_class_that_borrows_a_name_borrows_no_theorem() -> None:
-    class LEM(LeakyRNN):
-        pass
-
-    assert certify(LEM(), input_bound=1.0, steps=2).layers[0].bounds[0].log is None
-    for kind, arguments in ((cells.get("lem"), (2, 3)), (torch.nn.GRU, (2, 3))):
-        inherited = type("Mine", (kind,), {"extra": 1})(*arguments)
-        assert certify(inherited, input_bound=1.0, steps=2).layers[0].bounds[0].log is not None
-        changed = type("Mine", (kind,), {"forward": lambda self, u: u})(*arguments)
-        assert all(line.log is None for line in certify(changed, input_bound=1.0, steps=2).layers[0].bounds)
-
-
-def test_refusals_name_the_thing_and_the_next_step() -> None:
-    network = LinOSS(2, 3, dt=3.0, guard="none")
-    with torch.no_grad():
-        network.layers[0].A_raw.fill_(5.0)
-    assert certify(network, input_bound=1.0, steps=300).layers[0]["|y_n|, n ≤ N"].log > 100  # type: ignore[operator]
-    with pytest.raises(ValueError, match="rms_energy is of UnICORNN's estimate, but network is a LinOSS"):
-        certify(network, input_bound=1.0, steps=3, rms_energy=1.0)
-    with pytest.raises(ValueError, match="bidirectional"):
-        certify(torch.nn.LSTM(2, 3, bidirectional=True), input_bound=1.0, steps=3)
-    with pytest.raises(TypeError, match=r"verification\.trial"):
-        certify(torch.nn.Sequential(network), input_bound=1.0, steps=3)
-    with pytest.raises(ValueError, match="on the device meta"):
-        certify(ExpRNN(2, 3, device="meta"), input_bound=1.0, steps=3)
-    projected = certify(torch.nn.LSTM(2, 4, proj_size=2), input_bound=1.0, steps=3).layers[0]
-    assert all(line.log is None for line in projected.bounds)
-
-
-@pytest.mark.parametrize("kind", spread(attacks.KINDS, 9))
-def test_every_line_is_finite_however_short_long_or_silent_a_run_is(kind: str) -> None:
-    network = attacks.KINDS[kind](drawn(len(kind)))
-    for steps, bound, aim in ((1, 0.0, 0.0), (2, 1e6, 1e-6), (700, 1.0, 1.0)):
-        report = certify(network, input_bound=bound, steps=steps, target_bound=aim)
-        for layer in report.layers:
-            for line in layer.bounds:
-                assert line.log is None or (math.isfinite(line.log) and isinstance(line.log, float)), line
-                assert (line.log is None) == (line.theorem == "") and line.about
-        assert len(str(report).splitlines()) > 6 and "nan" not in str(report).replace("tanh", "")
-
-
-def test_a_line_that_no_float_can_hold_is_no_information() -> None:
-    assert shown(QuantityBound("q", 100.0, "thm")) == "no information"
-    assert shown(QuantityBound("q", 100.0, "thm", sign="≥")) == "≥ 10^43.4"
-    assert shown(QuantityBound("q", None, "", "why")) == UNKNOWN
-
-
-@pytest.mark.slow
-def test_families_are_imported_when_they_are_asked_for() -> None:
-    code = (
-        "import torch, sys\nfrom odernn.bounds import certify\nfrom odernn.cells.lem import LEM\n"
-        "certify(LEM(1, 2), input_bound=1.0, steps=2)\n"
-        "assert 'odernn.bounds.network.cornn' not in sys.modules\n"
-        "assert 'odernn.cells.unicornn' not in sys.modules"
-    )
-    root = Path(__file__).resolve().parents[3]
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
-    assert done.returncode == 0, done.stderr

@@ -1,0 +1,141 @@
+"""What a report of ``certify`` says of every cell: rounding, what nobody knows, what is refused."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from benchmarks import _cell_attacks as attacks
+from odernn import cells, tableaus
+from odernn.bounds import certify
+from odernn.bounds.network.report import UNKNOWN, QuantityBound, shown
+from odernn.cells.antisymmetric import AntisymmetricRNN
+from odernn.cells.arnn_2_2 import ARNN22
+from odernn.cells.exprnn import ExpRNN
+from odernn.cells.linoss import LinOSS
+from odernn.cells.qunn import QUNN
+from odernn.cells.recurrent import RecurrentNetwork
+from odernn.cells.scornn import ScoRNN
+from tests.odernn.bounds.small_networks import drawn
+from tests.tiers import spread
+
+# --- rounding
+
+
+def _pushed_up(network: Any, weight: str, size: float) -> Any:
+    """Every drive positive and as large as it can be, nothing else."""
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            parameter.fill_(size if name.endswith(weight) else 0.0)
+    return network
+
+
+@pytest.mark.parametrize(
+    ("network", "quantity"),
+    [
+        (_pushed_up(AntisymmetricRNN(1, 1, dt=0.1, gamma=0.0), "V", 1e6), "|h_n|, n ≤ N"),
+        (_pushed_up(ARNN22(1, 1, dt=0.05), "V", 1e6), "|y_n|, n ≤ N"),
+        (_pushed_up(ScoRNN(1, 1, rho=0), "U", 0.1), "‖h_n‖₂, n ≤ N"),
+        (_pushed_up(LinOSS(1, 1, dt=0.1, scheme="im"), "B", 0.1), "|z_n|, n ≤ N"),
+    ],
+)
+def test_a_run_in_float32_exceeds_what_is_exact_and_not_what_is_computed(network: Any, quantity: str) -> None:
+    """Sums of n equal numbers that no float is: rounding adds up, and the line about computed states knows."""
+    exceeded = 0
+    with torch.no_grad():
+        rows = attacks.run(network, torch.ones(3000, 1, 1))[0]
+    block = rows["z"] if "z_n" in quantity else next(iter(rows.values()))
+    for steps in (10, 100, 700, 3000):
+        lines = certify(network, input_bound=1.0, steps=steps).layers[0]
+        (computed,) = (line for line in lines.bounds if attacks.plain(line.quantity) == f"{quantity[:-7]} as computed")
+        exact = lines[quantity].log
+        assert exact is not None and computed.log is not None
+        reached = math.log(float(block[:steps].double().abs().max()))
+        assert reached <= computed.log
+        exceeded += reached > exact
+    assert exceeded > 0
+
+
+# --- what nobody knows, and what is refused
+
+
+class LeakyRNN(RecurrentNetwork):
+    """A cell of somebody's, which no theorem here is about."""
+
+    def __init__(self) -> None:
+        super().__init__(2, 3)
+        self.fill(type(ExpRNN(2, 3).layers[0]), None)
+
+
+def test_of_a_cell_without_theorems_every_line_says_so() -> None:
+    for network in (LeakyRNN(), QUNN(4, 4, block_length=2), cells.get("odernn")(2, 3, tableau=tableaus.EULER, eta=0.1)):
+        report = certify(network, input_bound=1.0, steps=4)
+        assert all(line.log is None for layer in report.layers for line in layer.bounds)
+        assert UNKNOWN in str(report) and "no theorem here is about" in str(report)
+        assert report._repr_html_().count(UNKNOWN) == sum(len(layer.bounds) for layer in report.layers)
+
+
+def test_a_class_that_borrows_a_name_borrows_no_theorem() -> None:
+    class LEM(LeakyRNN):
+        pass
+
+    assert certify(LEM(), input_bound=1.0, steps=2).layers[0].bounds[0].log is None
+    for kind, arguments in ((cells.get("lem"), (2, 3)), (torch.nn.GRU, (2, 3))):
+        inherited = type("Mine", (kind,), {"extra": 1})(*arguments)
+        assert certify(inherited, input_bound=1.0, steps=2).layers[0].bounds[0].log is not None
+        changed = type("Mine", (kind,), {"forward": lambda self, u: u})(*arguments)
+        assert all(line.log is None for line in certify(changed, input_bound=1.0, steps=2).layers[0].bounds)
+
+
+def test_refusals_name_the_thing_and_the_next_step() -> None:
+    network = LinOSS(2, 3, dt=3.0, guard="none")
+    with torch.no_grad():
+        network.layers[0].A_raw.fill_(5.0)
+    assert certify(network, input_bound=1.0, steps=300).layers[0]["|y_n|, n ≤ N"].log > 100  # type: ignore[operator]
+    with pytest.raises(ValueError, match="rms_energy is of UnICORNN's estimate, but network is a LinOSS"):
+        certify(network, input_bound=1.0, steps=3, rms_energy=1.0)
+    with pytest.raises(ValueError, match="bidirectional"):
+        certify(torch.nn.LSTM(2, 3, bidirectional=True), input_bound=1.0, steps=3)
+    with pytest.raises(TypeError, match=r"verification\.trial"):
+        certify(torch.nn.Sequential(network), input_bound=1.0, steps=3)
+    with pytest.raises(ValueError, match="on the device meta"):
+        certify(ExpRNN(2, 3, device="meta"), input_bound=1.0, steps=3)
+    projected = certify(torch.nn.LSTM(2, 4, proj_size=2), input_bound=1.0, steps=3).layers[0]
+    assert all(line.log is None for line in projected.bounds)
+
+
+@pytest.mark.parametrize("kind", spread(attacks.KINDS, 9))
+def test_every_line_is_finite_however_short_long_or_silent_a_run_is(kind: str) -> None:
+    network = attacks.KINDS[kind](drawn(len(kind)))
+    for steps, bound, aim in ((1, 0.0, 0.0), (2, 1e6, 1e-6), (700, 1.0, 1.0)):
+        report = certify(network, input_bound=bound, steps=steps, target_bound=aim)
+        for layer in report.layers:
+            for line in layer.bounds:
+                assert line.log is None or (math.isfinite(line.log) and isinstance(line.log, float)), line
+                assert (line.log is None) == (line.theorem == "") and line.about
+        assert len(str(report).splitlines()) > 6 and "nan" not in str(report).replace("tanh", "")
+
+
+def test_a_line_that_no_float_can_hold_is_no_information() -> None:
+    assert shown(QuantityBound("q", 100.0, "thm")) == "no information"
+    assert shown(QuantityBound("q", 100.0, "thm", sign="≥")) == "≥ 10^43.4"
+    assert shown(QuantityBound("q", None, "", "why")) == UNKNOWN
+
+
+@pytest.mark.slow
+def test_families_are_imported_when_they_are_asked_for() -> None:
+    code = (
+        "import torch, sys\nfrom odernn.bounds import certify\nfrom odernn.cells.lem import LEM\n"
+        "certify(LEM(1, 2), input_bound=1.0, steps=2)\n"
+        "assert 'odernn.bounds.network.cornn' not in sys.modules\n"
+        "assert 'odernn.cells.unicornn' not in sys.modules"
+    )
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
+    assert done.returncode == 0, done.stderr
