@@ -113,7 +113,11 @@ def goal_met(runs: Sequence[Mapping[str, Any]], goal: Mapping[str, Any]) -> bool
 
 def _summary(groups: Mapping[str, Sequence[Mapping[str, Any]]], plan: Mapping[str, Any]) -> Iterator[str]:
     rows = [
-        (name, goal["text"], "reached" if (ended := _ended(runs)) and goal_met(ended, goal) else "**not reached**")
+        (
+            name,
+            goal["text"],
+            "reached" if (asked := _asked(runs, goal)) and goal_met(asked, goal) else "**not reached**",
+        )
         for name, runs in groups.items()
         if (goal := plan["runs"].get(name, {}).get("goal"))
     ]
@@ -122,9 +126,9 @@ def _summary(groups: Mapping[str, Sequence[Mapping[str, Any]]], plan: Mapping[st
         yield _table(rows, ("run", "goal", "")) + "\n"
 
 
-def _ended(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Those that did not stop."""
-    return [run for run in runs if "stopped" not in run]
+def _asked(runs: Sequence[Mapping[str, Any]], goal: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Those that did not stop, or all where the goal is ``or_stopped``."""
+    return [run for run in runs if "stopped" not in run or goal.get("or_stopped")]
 
 
 def _task(task: str, groups: Mapping[str, Sequence[Mapping[str, Any]]], plan: Mapping[str, Any]) -> Iterator[str]:
@@ -157,7 +161,7 @@ def _task(task: str, groups: Mapping[str, Sequence[Mapping[str, Any]]], plan: Ma
     notes = [
         f"- {name}: {' '.join(said)}"
         for name, runs in groups.items()
-        if (said := [*filter(None, [plan["runs"].get(name, {}).get("note")]), *_stopped(runs)])
+        if (said := [*filter(None, [plan["runs"].get(name, {}).get("note")]), *_stopped(runs), *_together(runs)])
     ]
     yield "\n" + "\n".join(notes) + "\n" if notes else ""
 
@@ -168,6 +172,14 @@ def _stopped(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         which = f"Seed{'s' if len(alike) > 1 else ''} {', '.join(str(run['seed']) for run in alike)}"
         goes = "go" if len(alike) > 1 else "goes"
         yield f"{which} stopped at {alike[0]['epochs']} of {alike[0]['planned_epochs']}, {goes} on."
+
+
+def _together(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The median over seeds whose lines are apart, as they are not of one length."""
+    if len(runs) > 2 and len(of_one_length(runs)) > 1:
+        median = _figure(runs[0], statistics.median(map(primary, runs)))
+        epochs = ", ".join(f"{run['epochs']} (seed {run['seed']})" for run in runs)
+        yield f"All {len(runs)} seeds together: median {median}, after epochs {epochs}."
 
 
 def _row(name: str, runs: Sequence[Mapping[str, Any]], whole: int) -> tuple[str, ...]:

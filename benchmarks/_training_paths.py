@@ -12,10 +12,10 @@ from typing import Any
 ARCHIVE = Path(__file__).resolve().parent / "results" / "trained"
 
 AUTHORS_VITAL_SIGNS: Mapping[str, Mapping[int, float]] = {
-    rate: dict(zip((1, 2, 3, 4, 5, 6, 12, 24, 50, 100, 200, 300, 400, 489), roots, strict=True))
+    rate: dict(zip((1, 2, 3, 4, 5, 6, 12, 24, 50, 100, 200, 300, 400, 489, 500), roots, strict=True))
     for rate, roots in {
-        "HR": (13.95, 13.96, 15.3, 13.24, 13.09, 12.8, 12.1, 7.33, 5.3, 2.66, 2.35, 1.59, 1.51, 1.45),
-        "RR": (2.86, 2.95, 2.95, 2.92, 2.81, 2.9, 2.84, 2.35, 1.86, 1.39, 1.25, 1.07, 1.02, 1.02),
+        "HR": (13.95, 13.96, 15.3, 13.24, 13.09, 12.8, 12.1, 7.33, 5.3, 2.66, 2.35, 1.59, 1.51, 1.45, 1.54),
+        "RR": (2.86, 2.95, 2.95, 2.92, 2.81, 2.9, 2.84, 2.35, 1.86, 1.39, 1.25, 1.07, 1.02, 1.02, 1.04),
     }.items()
 }
 """√ of the validation loss after these epochs (tk-rusch/unicornn, health_care/results)."""
@@ -43,13 +43,20 @@ FIFTH = 5
 VITAL_SIGNS = """
 The way there, beside the authors' own log of one training (tk-rusch/unicornn, health_care/results): with raw windows
 heart rates take the authors' way, the plateau of the first six epochs included; with windows that are scaled one by one
-they leave it after three: another task. Respiratory rates begin higher here: other targets than the archive's.
+they leave it after three: another task. On the test split the authors' logs end with 1.31 and 1.00, at the
+epochs that validate best. Respiratory rates begin higher here: the monitor of record 13 shows 0 breaths a minute for
+minutes, and 98 of our 7950 windows have a mean below 4, 80 of them below 0.5, all of that record. With them the rates
+deviate by 3.490 from their mean (3.440 in the validation split), without them by 2.945 (2.942), and the authors' log
+stays at 2.95 and below at first, as if it had none of them. That is strong evidence, no proof: the archive has 7949
+windows, so it has not just dropped 98. The archived best weights of our longest training have 1.138 on the test split,
+and 1.095 without the 13 such windows in it. `least_rate=4.0` of the task leaves them out; the runs here have them.
 """
 PSMNIST = """
 The way there, beside the authors' own log of one training (tk-rusch/unicornn, psMNIST/result). The widths differ: that
 log is of m = 256 with dt = 0.19, α = 30.65 and batches of 32, ours of m = 128 with dt = 0.482, α = 12.53 and batches of
 64, each as printed in Table 6; the permutation is the same. That code writes after epochs 1, 21, 41, …, ours was looked
-at every 5: theirs have one epoch more. The rates fall after these epochs, ours after 300, theirs after 650.
+at every 5: theirs have one epoch more. After the first epoch the shorter run of a core has 77.8 %. The rates fall after
+these epochs, ours after 300, theirs after 650.
 """
 CIFAR = """
 The way there, beside the authors' own log (tk-rusch/unicornn, noisy_CIFAR10/result), at about equal numbers of steps:

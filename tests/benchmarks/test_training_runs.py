@@ -360,7 +360,8 @@ def test_a_median_is_over_seeds_of_one_length_and_stopped_runs_say_how_far_they_
         ["2", "91.0", "90.0 … 92.0", "4 of 8"],
     ]
     note = "- planted: A note. Seed 4 stopped at 1 of 4, goes on. Seeds 1, 3 stopped at 2 of 4, go on."
-    assert note in text.splitlines()
+    epochs = "4 (seed 0), 2 (seed 1), 4 (seed 2), 2 (seed 3), 1 (seed 4)"
+    assert f"{note} All 5 seeds together: median 60.0, after epochs {epochs}." in text.splitlines()
     assert "stopped at" not in planted(figure(0.9), figure(0.92))
 
 
@@ -372,6 +373,16 @@ def test_a_goal_is_not_met_by_a_run_that_stopped() -> None:
     goal = {"text": "at least 80 %", "each": 0.8}
     assert ["planted", "at least 80 %", "reached"] in cells(planted(figure(0.9), goal=goal))
     assert ["planted", "at least 80 %", "**not reached**"] in cells(planted(figure(0.9, stopped="…"), goal=goal))
+    or_stopped = goal | {"or_stopped": True, "seeds": 2}
+    for second, word in ((0.9, "reached"), (0.7, "**not reached**")):
+        both = planted(figure(0.9), figure(second, stopped="…"), goal=or_stopped)
+        assert ["planted", "at least 80 %", word] in cells(both)
+
+
+def test_seeds_of_several_lengths_have_one_median_and_their_epochs() -> None:
+    three = planted(figure(0.9), figure(0.5, 2, stopped="…"), figure(0.7, 1, stopped="…"))
+    assert "All 3 seeds together: median 70.0, after epochs 4 (seed 0), 2 (seed 1), 1 (seed 2)." in three
+    assert "together" not in planted(figure(0.9), figure(0.5), figure(0.7))
 
 
 def test_minutes_of_a_core_are_of_runs_on_a_core() -> None:

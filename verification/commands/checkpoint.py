@@ -25,6 +25,9 @@ from verification.run.store import Store, StoreError
 from verification.verdict import Judgement
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
+    from verification.models.trial_result import ModelTrial
     from verification.trained.files import Stored
     from verification.trained.loading import Trained
     from verification.trained.row import Row
@@ -87,7 +90,8 @@ def run(options: CheckpointOptions) -> int:
         write_witnesses(judgements, folder, source)
     except UsageError as error:
         failure = failure or error
-    _print(ledger, judgements, trained, sample, options, folder, source)
+    found = None if judgements else _recurrences(trained, sample)
+    _print(ledger, judgements, trained, sample, options, folder, source, found)
     if failure is not None:
         raise failure
     note(f"results are in {options.store}")
@@ -117,6 +121,31 @@ def _header(trained: Trained, sample: Sample) -> str:
     )
 
 
+def _recurrences(trained: Trained, sample: Sample) -> ModelTrial | None:
+    """What its recurrences do on these sequences (docs/models.md), in float64; E is the task's own loss.
+
+    Of weights without a readout, E is that of a model without targets. None, after a note, where it cannot be said.
+    """
+    from verification.models.loading import said
+    from verification.models.model_trial import trial
+    from verification.trained.runs import widened
+    from verification.training.network import loss_sum
+
+    model = widened(trained.model)
+
+    def loss(outputs: Tensor, targets: Tensor) -> Tensor:
+        return loss_sum(outputs, targets, sample.spec, sample.real) / sample.count
+
+    loss.__name__ = f"{sample.spec.loss} of the task"
+    try:
+        if not trained.has_readout:
+            return trial(model.recurrent, sample.inputs, batch_first=False)
+        return trial(model, sample.inputs, sample.targets, loss=loss, batch_first=False)
+    except Exception as error:  # a cell of one's own may refuse to be looked at
+        note(f"what its recurrences do is not said: {said(error)}")
+        return None
+
+
 def _print(
     ledger: Ledger,
     judgements: Sequence[Judgement],
@@ -125,9 +154,16 @@ def _print(
     options: CheckpointOptions,
     folder: Path,
     source: Provenance,
+    found: ModelTrial | None,
 ) -> None:
-    """For people: summary and table. For a format that something else reads, stdout holds the table or lines only."""
+    """For people: summary, table, and what the recurrences of a cell without bounds do.
+
+    For a format that something else reads, stdout holds the table or lines only.
+    """
+    from verification.models.found import plain
+    from verification.models.page import page
     from verification.report.rows import claims as rows
+    from verification.trained.row import Row
 
     if options.json:
         of_all = {
@@ -136,7 +172,10 @@ def _print(
             "commit": source.commit,
             "run": source.run,
         }
-        records = ({**checkpoint_rows.record(row), **of_all} for row in ledger.rows)
+        records = [{**checkpoint_rows.record(row), **of_all} for row in ledger.rows]
+        if found is not None:
+            row = Row("measured", 0, "recurrences", source="verification.trial")
+            records.append({**checkpoint_rows.record(row), "found": plain(found, found.verdict), **of_all})
         out("".join(json_format.line(record) + "\n" for record in records))
         return
     table = checkpoint_rows.table(
@@ -146,10 +185,11 @@ def _print(
     replays = [line for line in rows.refutations(judgements, str(folder), _texts(options)) if "replay:" in line]
     lines = [part for line in [*lines, *replays] for part in labelled(harmless(line), fitting())]
     written = rendered(table, options.format)
+    of_recurrences = [] if found is None else ["", "What its recurrences do", "", page(found, fitting()), ""]
     if options.format == "text":
-        out("\n".join([*lines, "", written]))
+        out("\n".join([*lines, "", written, *of_recurrences]))
     else:
-        note("\n".join(lines))
+        note("\n".join([*lines, *of_recurrences]))
         out(written)
 
 

@@ -121,7 +121,8 @@ OF_CLAIMS = (
     "color",
     "expect",
 )
-OF_CHECKPOINTS = ("config", "row", "root", "settings", "sequences", "cells_dirs", "tasks_dirs")
+OF_TASKS = ("root", "settings", "sequences", "tasks_dirs")
+OF_CHECKPOINTS = ("config", "row", "cells_dirs", *OF_TASKS)
 """Arguments that go with one kind of run only."""
 
 OF_MODELS = ("inputs", "targets", "weights", "batch_first")
@@ -172,9 +173,25 @@ def command(
     if model is not None:
         from verification.commands import model as model_command  # which imports torch
 
-        others = [name for name in (*OF_CLAIMS, *OF_CHECKPOINTS, "checkpoint", "store") if name != "seed"]
-        refuse(context, others, "says nothing of a model. Leave it out")
-        of_model = model_command.ModelOptions(model, inputs, targets, weights, batch_first, json, seed)
+        given = {"seed", *OF_TASKS}
+        others = [name for name in (*OF_CLAIMS, *OF_CHECKPOINTS, "checkpoint", "store", "witnesses", "format")]
+        refuse(context, [name for name in others if name not in given], "says nothing of a model. Leave it out")
+        if task is None:
+            refuse(context, OF_TASKS, "is about the task that gives the inputs. Give --task, too")
+        of_model = model_command.ModelOptions(
+            model=model,
+            inputs=inputs,
+            targets=targets,
+            weights=weights,
+            batch_first=batch_first,
+            json=json,
+            seed=seed,
+            task=task,
+            tasks_dirs=tuple(tasks_dirs or ()),
+            root=root,
+            settings=tuple(settings or ()),
+            sequences=sequences,
+        )
         return Action(lambda: model_command.run(of_model))
     refuse(context, OF_MODELS, "describes a model of yours. Give --model, too")
     if checkpoint is not None:

@@ -44,7 +44,8 @@ TaskOption: TypeAlias = Annotated[
     typer.Option(
         metavar="NAME",
         show_default=False,
-        help="Real input: digits or mnist; with --checkpoint any task.  [default: digits, or the checkpoint's]",
+        help="Real input: digits or mnist; with --checkpoint or --model any task.  "
+        "[default: digits, or the checkpoint's]",
     ),
 ]
 DownloadOption: TypeAlias = Annotated[
@@ -94,14 +95,18 @@ RowOption: TypeAlias = Annotated[
 ]
 RootOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="With --checkpoint: the folder of the task's files (else $ODERNN_DATA)."),
+    typer.Option(
+        metavar="DIR", help="With --checkpoint or --model: the folder of the task's files (else $ODERNN_DATA)."
+    ),
 ]
 SettingsOption: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="With --checkpoint: an option of the task; may be repeated."),
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="With --checkpoint or --model: an option of the task; may be repeated."
+    ),
 ]
 SequencesOption: TypeAlias = Annotated[
-    int, typer.Option(metavar="K", min=1, help="With --checkpoint: so many of the test split.")
+    int, typer.Option(metavar="K", min=1, help="With --checkpoint, or --model and --task: so many of the test split.")
 ]
 ModelOption: TypeAlias = Annotated[
     str | None,
@@ -121,7 +126,8 @@ TargetsOption: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="With --model: classes or numbers, if not beside the inputs.")
 ]
 WeightsOption: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="With --model: its state_dict, a .pt with tensors only.")
+    Path | None,
+    typer.Option(metavar="FILE", help="With --model: its state_dict, a .pt with tensors only or a .safetensors."),
 ]
 BatchFirstOption: TypeAlias = Annotated[
     bool, typer.Option("--batch-first", help="With --model: inputs are (count, time, features).")

@@ -1,7 +1,7 @@
 """A model in a file of one's own, and inputs in another: what ``odernn verify --model FILE:NAME --inputs FILE`` reads.
 
 The file of the model is run, as Python runs any module that is imported; NAME is a torch module, or a function or class
-that makes one without arguments. Files of numbers are never unpickled.
+that makes one without arguments. Files of numbers are never unpickled. In the place of a file, a task may give inputs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import csv
 import importlib.util
 import sys
 import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from verification.tasks import Task
+from verification.tasks.task import Root, for_epoch
+from verification.trained import CheckpointError, files
+from verification.training import TrainingError
+
 INPUTS, TARGETS = ("inputs", "x", "X"), ("targets", "y", "labels")
 """Names of the arrays of an .npz, or of a dict in a .pt."""
 
 KINDS = ".npy, .npz, .pt or .csv"
+RECURRENT = "recurrent."
+"""What stands before the cell's own names in a file of ``odernn train``."""
+
+NAMED = 3
+"""Keys that an error names; of more it says how many."""
 
 
 class ModelError(Exception):
@@ -72,11 +83,66 @@ def _run(path: Path) -> Any:
 
 
 def _load(model: nn.Module, weights: Path) -> None:
+    """From a state_dict or a file of ``odernn train``, of whose network the model may also be the cell alone."""
     try:
-        state = torch.load(weights, map_location="cpu", weights_only=True)
-        model.load_state_dict(state)
-    except Exception as error:  # a missing file, a pickle of more than tensors, other names or shapes
-        raise ModelError(f'--weights "{weights}": {said(error)}. Save model.state_dict() of this model.') from error
+        tensors = files.tensors(weights)
+    except (CheckpointError, TrainingError) as error:
+        raise ModelError(f"--weights: {error}") from error
+    expected, kind = model.state_dict(), type(model).__name__
+    of_cell = {name.removeprefix(RECURRENT): each for name, each in tensors.items() if name.startswith(RECURRENT)}
+    if of_cell.keys() == expected.keys():
+        tensors = of_cell
+    wrong = []
+    if missing := [name for name in expected if name not in tensors]:
+        wrong.append(f"it lacks {_some(missing)} of {kind}")
+    if extra := [name for name in tensors if name not in expected]:
+        wrong.append(f"it has {_some(extra)}, which {kind} has not")
+    wrong += _other_shapes(tensors, expected, kind)
+    if wrong:
+        raise ModelError(f'--weights "{weights}": {"; ".join(wrong)}. Save model.state_dict() of this model.')
+    try:
+        model.load_state_dict(tensors)
+    except Exception as error:  # of a number that a cell is not defined for; its reason is in the last line
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
+        raise ModelError(f'--weights "{weights}": {reason.rstrip(".")}. Give weights of a trained model.') from error
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(f'"{name}"' for name in names[:NAMED]) + more
+
+
+def _other_shapes(tensors: Mapping[str, Tensor], expected: Mapping[str, Any], kind: str) -> list[str]:
+    differing = [
+        (name, tuple(tensors[name].shape), tuple(own.shape))
+        for name, own in expected.items()
+        if name in tensors and isinstance(own, Tensor) and own.shape != tensors[name].shape
+    ]
+    return [f'its "{name}" is {there}, that of {kind} {own}' for name, there, own in differing[:NAMED]]
+
+
+def of_task(
+    task: Task, root: Root, options: Mapping[str, Any], count: int, *, batch_first: bool
+) -> tuple[Tensor, Tensor, tuple[str, ...]]:
+    """The first ``count`` sequences of its test split, their targets, and what to say of them.
+
+    Sequences of several lengths are cut to the shortest of these, so that no padding counts. Raises ModelError where
+    only the last step of such ones is to be read, and what the task raises.
+    """
+    sequences, targets, spec = task.load("test", root, **options)
+    chosen = slice(0, min(count, spec.count))
+    steps = spec.steps if spec.lengths is None else min(spec.lengths[chosen])
+    is_last = spec.reads == "last"
+    if is_last and spec.lengths is not None:
+        raise ModelError(f"--task {task.name}: reads the last step of sequences of several lengths. Give --inputs.")
+    shown = torch.from_numpy(np.ascontiguousarray(for_epoch(sequences, 0)[:, chosen][:steps]))
+    wanted = torch.from_numpy(np.ascontiguousarray(targets[chosen] if is_last else targets[:steps, chosen]))
+    notes = [f"{len(shown[0])} of {spec.count} sequences of the {spec.split} split of {spec.name}, the first ones."]
+    if steps < spec.steps:
+        notes.append(f"They are cut to the {steps} steps of the shortest of them.")
+    if batch_first:
+        shown, wanted = shown.transpose(0, 1), wanted if is_last else wanted.transpose(0, 1)
+    return shown.contiguous(), wanted.contiguous(), tuple(notes)
 
 
 def numbers(path: Path) -> tuple[Tensor, Tensor | None]:

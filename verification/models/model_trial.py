@@ -57,7 +57,7 @@ def trial(
         raise TypeError(f"model is a {type(model).__name__}; a trial needs a torch.nn.Module.")
     like = next(iter(model.parameters()), torch.empty(0))
     wanted = None if targets is None else _targets(targets).to(like.device)
-    time_axis = 1 if (_says_batch_first(model) if batch_first is None else batch_first) else 0
+    time_axis = 1 if (says_batch_first(model) if batch_first is None else batch_first) else 0
     with _undisturbed(model), warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         u, notes = _inputs(inputs, model, like)
@@ -266,7 +266,8 @@ def _axes_in_doubt(u: Tensor, targets: Tensor | None, time_axis: int) -> list[st
     ]
 
 
-def _says_batch_first(model: nn.Module) -> bool:
+def says_batch_first(model: nn.Module) -> bool:
+    """Whether a recurrent module in it takes (count, time, features)."""
     return any(bool(getattr(each, "batch_first", False)) for each in model.modules())
 
 

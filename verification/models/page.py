@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from odernn.written.lines import wrapped
 from verification.models.found import LayerTrial, TrialFigures
 from verification.models.ledger import CellLedger
-from verification.models.words import exceeds, short, slack, verdict
+from verification.models.words import exceeds, quantity, short, slack, verdict
 from verification.monitors import Measurement
 from verification.report.fit import to_width
 from verification.report.formats import text
@@ -18,9 +18,10 @@ from verification.trained.row import Row
 
 LAYERS = ("layer", "steps", "‖∂E/∂X_1‖", "‖∂E/∂X_N‖", "exponents a step", "σ_max(J_n)", "σ_min(J_n)")
 WEIGHTS = ("layer", "square weight", "rows", "‖W‖₂", "largest |eigenvalue|", "‖WᵀW − I‖₂")
-BOUNDS = ("layer", "quantity", "measured", "bound", "by", "slack (decades)")
+BOUNDS = ("layer", "quantity", "measured", "bound", "largest", "by", "slack (decades)")
 MEASURED = ("layer", "quantity", "measured", "must be")
-PROVED = ("quantity", "by", "layer", "measured", "bound", "slack (decades)", "verdict")
+PROVED = ("quantity", "by", "layer", "measured", "bound", "largest", "slack (decades)", "verdict")
+NEAREST = "measured, bound: where they are nearest to each other; largest: anywhere"
 
 
 def page(trial: TrialFigures, width: int = 100) -> str:
@@ -39,7 +40,7 @@ def page(trial: TrialFigures, width: int = 100) -> str:
     tables = [
         _table("", LAYERS, [_row(each) for each in trial.layers], width),
         _table("Square weights of the size of its state", WEIGHTS, list(_weights(trial.layers)), width),
-        _table("Bounds", BOUNDS, bounds, width),
+        _table(f"Bounds; {NEAREST}", BOUNDS, bounds, width),
         *(_proved(ledger, width) for ledger in trial.ledgers),
         _table("Measured", MEASURED, [*measured, *_others(trial.ledgers, trial.layers)], width),
     ]
@@ -100,13 +101,15 @@ def _weights(layers: Iterable[LayerTrial]) -> Iterator[tuple[str, ...]]:
 def _bound(layer: LayerTrial, each: Measurement) -> tuple[str, ...]:
     assert each.log_bound is not None
     if each.quantity.startswith("log_"):
-        return layer.name, each.quantity, short(each.value), short(each.log_bound), each.bound, "–"
-    return layer.name, each.quantity, short(each.value), _power(each.log_bound), each.bound, f"{slack(each):.2f}"
+        return layer.name, each.quantity, short(each.value), short(each.log_bound), "–", each.bound, "–"
+    largest = layer.largest.get(each.quantity.removeprefix("largest_"))
+    numbers = short(each.value), _power(each.log_bound), "–" if largest is None else short(largest)
+    return layer.name, quantity(each), *numbers, each.bound, f"{slack(each):.2f}"
 
 
 def _measured(layer: LayerTrial, each: Measurement) -> tuple[str, ...]:
     must = "" if each.holds is None else f"> 0 ({each.bound})" + ("" if each.holds else ": FAILS")
-    return layer.name, each.quantity, short(each.value), must
+    return layer.name, quantity(each), short(each.value), must
 
 
 def _others(ledgers: Iterable[CellLedger], layers: Iterable[LayerTrial]) -> Iterator[tuple[str, ...]]:
@@ -149,6 +152,7 @@ def _proved(ledger: CellLedger, width: int) -> str:
             str(row.layer - 1),
             size(row.log_measured),
             size(row.log_bound),
+            size(row.log_largest),
             decades(row.slack),
             _word(row),
         )
@@ -156,7 +160,7 @@ def _proved(ledger: CellLedger, width: int) -> str:
     ]
     title = f"{ledger.name or 'The model'}: what is proved, in the layer where it comes nearest"
     samples = plural(ledger.samples, "sample")
-    return _table(f"{title}; {samples}, float64, E = (1/N) Σ ½|y_n|² of its last layer", PROVED, rows, width)
+    return _table(f"{title}; {samples}, float64, E = (1/N) Σ ½|y_n|² of its last layer; {NEAREST}", PROVED, rows, width)
 
 
 def _rank(row: Row) -> float:

@@ -68,7 +68,7 @@ def _broken(layer: LayerTrial) -> Iterator[str]:
             block = each.quantity.removeprefix("non_finite_")
             yield f"{layer.name}: the state {block} is {each.value} first at n = {each.n}."
         elif each.holds is False:
-            yield f"{layer.name}: {each.quantity} is {short(each.value)}; {each.bound or 'it'} does not hold."
+            yield f"{layer.name}: {quantity(each)} is {short(each.value)}; {each.bound or 'it'} does not hold."
 
 
 # --- states -----------------------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def _states(layer: LayerTrial) -> str:
     if any((each.log_bound or 0.0) > LARGEST_LOG for each in tightest.values()):
         return f"its bound ({by}) is beyond the largest float, so that it excludes no overflow; on these inputs {seen}."
     nearest = min(slack(each) for each in tightest.values())
-    near = f", {nearest:.2f} decades below a bound where they come nearest" if math.isfinite(nearest) else ""
+    near = f"; where they come nearest to a bound, they are {share_of(nearest)} of it" if math.isfinite(nearest) else ""
     return f"bounded for all inputs up to step {layer.steps} ({by}); on these {seen}{near}."
 
 
@@ -128,10 +128,10 @@ def _ratio(norms: NDArray[np.float64], what: str, *, is_reverse: bool = False) -
         until += " (it goes backward: its step 1 reads the last input)"
     if count == 1:
         return f"{until}, so that no gradient goes through its recurrence"
-    return (f"{until}; " if until else "") + _change(norms[:count])
+    return (f"{until}; " if until else "") + _change(norms[:count], "X" if what == "state" else "u")
 
 
-def _change(norms: NDArray[np.float64]) -> str:
+def _change(norms: NDArray[np.float64], letter: str) -> str:
     """Of gradients whose last one is not 0."""
     count = len(norms)
     if norms[0] == 0:
@@ -149,7 +149,7 @@ def _change(norms: NDArray[np.float64]) -> str:
     late = ", nearly all of it within the last steps, on which E hardly depends" if grows and not explodes else ""
     return (
         f"gradients {change}: that of step 1 is 10^{decades:.1f} of step {count}'s{late}; the last {last} of {count} "
-        f"steps have {100 * SHARE:.0f} % of their squares"
+        f"steps have {100 * SHARE:.0f} % of Σ ‖∂E/∂{letter}_n‖², their squares summed"
     )
 
 
@@ -257,11 +257,15 @@ def _compared(ledger: CellLedger) -> Iterator[str]:
     tight = [row.slack for row in holding if row.slack is not None]
     if tight:
         nearest = max(min(tight), 0.0)
-        parts[0] += ", the nearest " + ("reached" if nearest < 0.005 else f"{nearest:.2f} decades above what was seen")
+        parts[0] += f"; what was seen is at most {share_of(nearest)} of its bound"
     parts.append("exceeded: " + ", ".join(over) if over else "none is exceeded")
+    if undecided := sum(row.verdict == "inconclusive" for row in rows):
+        parts.append(f"{undecided} undecided, as a number is not finite")
     for statement, row in failing.items():
         premise = next((each for each in row.premises if not each.holds), None)
-        parts.append(f"{statement} does not apply: {said(premise) if premise else row.because}")
+        count = sum(row.verdict == "inapplicable" and row.statement == statement for row in rows)
+        other = f"{plural(count, 'bound')} of {statement} {'does' if count == 1 else 'do'} not apply"
+        parts.append(f"{other}: {said(premise) if premise else row.because}")
     yield f"{head}: " + "; ".join(parts) + "."
 
 
@@ -272,6 +276,22 @@ def slack(each: Measurement) -> float:
     """log₁₀(bound/measured)."""
     assert each.log_bound is not None
     return (each.log_bound - math.log(each.value)) / math.log(10) if each.value > 0 else math.inf
+
+
+def share_of(decades: float) -> str:
+    """10^−decades, as a percentage where that can be read.
+
+    >>> share_of(0.0), share_of(0.57), share_of(12.3)
+    ('100 %', '26.9 %', '10^-12.3')
+    """
+    return f"{100 * 10**-decades:.3g} %" if decades < 3 else f"10^-{decades:.1f}"
+
+
+def quantity(each: Measurement) -> str:
+    """As the tables of what is proved name it: max abs(cₙ) for "largest_c"."""
+    if each.quantity.startswith("largest_"):
+        return f"max abs({each.quantity.removeprefix('largest_')}ₙ)"
+    return f"‖{each.quantity.removeprefix('norm_')}ₙ‖₂" if each.quantity.startswith("norm_") else each.quantity
 
 
 def short(value: float) -> str:

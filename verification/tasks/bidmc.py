@@ -71,6 +71,7 @@ def load(
     seconds: int = 32,
     stride: int = 3,
     seed: int = 0,
+    least_rate: float = 0.0,
 ) -> Loaded:
     """(125 seconds, count, 2) windows of (PPG, ECG), float32, made when asked for; (count,) rates, float32.
 
@@ -80,18 +81,24 @@ def load(
     divided_by  "record" or "window" (see above);  seed  of the division, 70/15/15 % of either
     scale       "window" or "raw" (see above)
     seconds     of a window;  stride  seconds from one window to the next
+    least_rate  windows with a target below it are left out, before the division; 4.0 of "RR" leaves out those in which
+                the monitor of record 13 shows 0 (docs/tasks.md). Ours: 0.0, the default, leaves out none
     Windows during which the monitor shows no number are left out. The published figure is √loss.
-    Raises DataError for an unknown split, target, division or scale, and for missing or damaged files.
+    Raises DataError for an unknown split, target, division, scale or negative rate, and for missing or damaged files.
     """
     place = split_index(NAME, split)
     for name, value in (("seconds", seconds), ("stride", stride)):
         at_least(NAME, name, value, 1)
     at_least(NAME, "seed", seed, 0)
+    if not 0 <= least_rate < np.inf:
+        raise DataError(f"{NAME}: least_rate is {least_rate}; it must be a rate, 0 or more.")
     _one_of("target", target, TARGETS)
     _one_of("division", divided_by, ("record", "window"))
     _one_of("scale", scale, SCALES)
     recordings = read(root, TARGETS[target])
     places, targets = windows(recordings, seconds=seconds, stride=stride)
+    counts = targets >= least_rate
+    places, targets = places[counts], targets[counts]
     if divided_by == "record":
         chosen = np.isin(places[:, 0], _drawn(len(recordings), place, seed))
     else:
@@ -103,7 +110,9 @@ def load(
     length = seconds * RATE
     used = np.unique(places[:, 0])
     spec = TaskSpec(
-        name=f"{NAME} {target}, divided by {divided_by}" + (", raw" if scale == "raw" else ""),
+        name=f"{NAME} {target}, divided by {divided_by}"
+        + (", raw" if scale == "raw" else "")
+        + (f", from {least_rate:g} a minute on" if least_rate > 0 else ""),
         split=SPLITS[place],
         loss="squared error",
         reads="last",

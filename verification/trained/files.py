@@ -56,6 +56,11 @@ class Stored:
     own_files: Mapping[str, Any] = field(default_factory=dict)
 
 
+def tensors(path: Path) -> dict[str, Tensor]:
+    """Of any of these files by name, whatever network they are of. Raises CheckpointError, TrainingError."""
+    return _tensors(_file_of(path))[0]
+
+
 def read(path: Path, *, config: str | Path | None = None, row: str | None = None, task: str | None = None) -> Stored:
     """Raises CheckpointError or TrainingError: what is wrong with which file, and what to do.
 
@@ -64,10 +69,11 @@ def read(path: Path, *, config: str | Path | None = None, row: str | None = None
     """
     given = None if config is None else _configured(config, row, task)
     file = _file_of(path)
-    if file.suffix.casefold() in PICKLES:
-        return _described(file, _unpickled(file), given, {})
-    tensors, header = _safe(file)
-    return _described(file, tensors, given, header)
+    return _described(file, *_tensors(file), given)
+
+
+def _tensors(file: Path) -> tuple[dict[str, Tensor], Mapping[str, Any]]:
+    return (_unpickled(file), {}) if file.suffix.casefold() in PICKLES else _safe(file)
 
 
 def _file_of(path: Path) -> Path:
@@ -175,7 +181,7 @@ def _short(text: str, most: int = 160) -> str:
 
 
 def _described(
-    path: Path, tensors: Mapping[str, Tensor], given: Configuration | None, header: Mapping[str, Any]
+    path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any], given: Configuration | None
 ) -> Stored:
     kind = "odernn train" if header else "state_dict"
     if given is not None:

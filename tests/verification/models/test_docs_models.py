@@ -17,4 +17,4 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert out.startswith("Net on inputs 100 steps × 8 samples × 2 features; E = cross entropy of the last step")
     assert "- rnn.l0 (LSTM): bounded for all inputs up to step 100" in out and "gradients vanish" in out
-    assert "largest_h" in out and "exponents a step" in out
+    assert "max abs(hₙ)" in out and "exponents a step" in out

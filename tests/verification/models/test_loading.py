@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from sklearn.datasets import load_digits
 
+from verification import tasks
 from verification.cli import main
-from verification.models.loading import ModelError, model, numbers
+from verification.models.loading import ModelError, model, numbers, of_task
 
 NET = """
 import torch
@@ -78,7 +80,103 @@ def test_weights_are_taken_and_other_ones_refused(
     assert found["energy"]["value"] == pytest.approx(np.log(10), rel=1e-6)  # all outputs are 0
     assert found["layers"][0]["largest"] == {"h": 0.0, "c": 0.0}
     assert main([*arguments, str(tmp_path / "whole.pt")]) == 2
-    assert "Save model.state_dict()" in capsys.readouterr().err
+    assert "torch.save(model.state_dict(), FILE)" in capsys.readouterr().err
+
+
+CELL = """
+import torch
+from torch import nn
+
+class Turn(nn.Module):
+    def __init__(self, i, m):
+        super().__init__()
+        self.W, self.V = nn.Linear(m, m), nn.Linear(i, m)
+
+    def forward(self, u, y):
+        return torch.tanh(self.W(y) + self.V(u))
+
+class Turning(nn.Module):
+    def __init__(self, input_size=8, hidden_size=5, num_layers=1, dtype=None):
+        super().__init__()
+        self.m, self.cell = hidden_size, Turn(input_size, hidden_size).to(dtype)
+
+    def forward(self, sequences):
+        y, rows = sequences.new_zeros(sequences.shape[1], self.m), []
+        for u in sequences:
+            y = self.cell(u, y)
+            rows.append(y)
+        return torch.stack(rows), y
+
+CELL = Turning
+"""
+PLAN = """
+task = {name = "sequential_digits", pixels = 8}
+network = {cell = "turning", hidden_size = 5}
+optimizer = {name = "adam", lr = 0.01}
+training = {epochs = 1, batch_size = 400}
+"""
+DIGITS = ["--task", "sequential_digits", "--set", "pixels=8", "--sequences", "3"]
+
+
+def test_a_cell_of_one_s_own_trained_and_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, net: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its checkpoint has the recurrence; its weights go into its class alone; into no other, which says the keys."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_cells").mkdir()
+    (tmp_path / "my_cells" / "turning.py").write_text(CELL, encoding="utf-8")
+    (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
+    assert main(["train", "--config", "plan.toml", "--cells", "my_cells"]) == 0
+    verify = ["verify", "--checkpoint", "run", "--cells", "my_cells", "--sequences", "3"]
+    capsys.readouterr()
+    assert main(verify) == 0
+    text = capsys.readouterr().out
+    assert "What its recurrences do" in text and "- recurrent.cell (Turn): gradients " in text and "σ_max(J_n)" in text
+    assert main([*verify, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])["found"]
+    (layer,) = found["layers"]
+    assert len(layer["gradients"]) == 8 and len(layer["exponents"]) == 4 and len(layer["spectra"]) == 5
+
+    alone = ["verify", "--model", "my_cells/turning.py:Turning", "--json", *DIGITS, "--weights"]
+    assert main([*alone, "run/best.safetensors"]) == 0
+    cell = json.loads(capsys.readouterr().out)
+    assert cell["inputs"] == [8, 3, 8] and "3 of 300 sequences of the test split" in cell["notes"][0]
+    assert cell["layers"][0]["exponents"] == pytest.approx(layer["exponents"], abs=1e-4)  # float32 here, float64 there
+    assert cell["layers"][0]["weights"][0]["norm"] == pytest.approx(layer["weights"][0]["norm"], rel=1e-6)
+
+    assert main(["verify", "--model", f"{net}:Digits", *DIGITS, "--weights", "run"]) == 2
+    refused = capsys.readouterr().err
+    assert 'it lacks "rnn.weight_ih_l0", "rnn.weight_hh_l0", "rnn.bias_ih_l0" and 3 more of Digits' in refused
+    assert '"readout.weight"' in refused and "which Digits has not" in refused and refused.count("\n") == 1
+    torch.save({name: each[:2] for name, each in model(f"{net}:Digits").state_dict().items()}, "cut.pt")
+    with pytest.raises(ModelError, match=r'its "rnn.weight_ih_l0" is \(2, 8\), that of Digits \(24, 8\)'):
+        model(f"{net}:Digits", Path("cut.pt"))
+
+
+def test_a_task_is_what_a_model_reads(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same digits by hand: E by numpy's softmax, for a model whose sequences are (count, time, features)."""
+    assert main(["verify", "--model", f"{net}:made", "--json", *DIGITS]) == 0
+    found = json.loads(capsys.readouterr().out)
+    sequences, targets, _ = tasks.get("sequential_digits").load("test", pixels=8)
+    made = model(f"{net}:made")
+    torch.manual_seed(0)
+    made = model(f"{net}:made")
+    scores = made(torch.from_numpy(sequences[:, :3].swapaxes(0, 1).copy())).detach().double().numpy()
+    logs = np.log(np.exp(scores).sum(1)) - scores[np.arange(3), targets[:3]]
+    assert found["inputs"] == [3, 8, 8] and found["time_axis"] == 1
+    assert found["energy"]["value"] == pytest.approx(logs.mean(), rel=1e-5)
+
+
+def test_sequences_of_several_lengths_are_cut_to_the_shortest() -> None:
+    sequences, targets = np.arange(24.0).reshape(4, 3, 2), np.arange(12.0).reshape(4, 3)
+    spec = SimpleNamespace(name="own", split="test", reads="each", lengths=(4, 2, 3), steps=4, count=3)
+    own = SimpleNamespace(name="own", load=lambda split, root: (sequences, targets, spec))
+    u, y, notes = of_task(own, None, {}, 2, batch_first=False)  # type: ignore[arg-type]
+    assert u.tolist() == sequences[:2, :2].tolist() and y.tolist() == targets[:2, :2].tolist()
+    assert "cut to the 2 steps" in notes[1]
+    spec.reads = "last"
+    with pytest.raises(ModelError, match="several lengths"):
+        of_task(own, None, {}, 2, batch_first=False)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -140,6 +238,10 @@ def test_numbers_that_are_none_are_refused(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["--model", "{net}:Digits"], "--model needs --inputs FILE"),
+        (["--model", "{net}:Digits", "--inputs", "{digits}", "--task", "adding"], "--task: has inputs and targets of"),
+        (["--model", "{net}:Digits", "--inputs", "{digits}", "--root", "."], "is about the task that gives the inputs"),
+        (["--model", "{net}:Digits", "--task", "adding", "--cells", "."], "--cells: says nothing of a model"),
+        (["--model", "{net}:Digits", "--task", "none_such"], "--task none_such: "),
         (["--inputs", "{digits}"], "describes a model of yours. Give --model, too"),
         (["--model", "{net}:Digits", "--inputs", "{digits}", "--budget", "deep"], "--budget: says nothing of a model"),
         (["--model", "{net}:Digits", "--inputs", "{wide}"], "it raised RuntimeError"),

@@ -154,6 +154,21 @@ def test_mixed_windows_are_a_partition_of_all(tmp_path: Path) -> None:
     assert loaded[0][2].name == "bidmc HR, divided by window"
 
 
+def test_windows_below_the_least_rate_are_in_no_split(tmp_path: Path) -> None:
+    made(tmp_path)
+    rates = np.array([rate for number in NUMBERS for _, rate in windows(number, 0)])
+    least = float(np.median(rates))
+    loaded = [
+        bidmc.load(split, tmp_path, divided_by="window", least_rate=least, **OPTIONS)
+        for split in ("train", "validation", "test")
+    ]
+    targets = np.concatenate([found for _, found, _ in loaded])
+    assert np.sort(targets) == pytest.approx(np.sort(rates[rates >= least]), rel=1e-6) and len(targets) < len(rates)
+    assert f", from {least:g} a minute on" in loaded[0][2].name
+    with pytest.raises(DataError, match="least_rate is -1"):
+        bidmc.load("train", tmp_path, least_rate=-1.0, **OPTIONS)
+
+
 def test_a_flat_line_stays_one(tmp_path: Path) -> None:
     made(tmp_path)
     for number in NUMBERS:
