@@ -10,7 +10,7 @@ from pathlib import Path
 
 import _slack_plan
 from _harness import RESULTS
-from _slack_head import CERTIFIED, anchor, behind, first_words
+from _slack_head import CERTIFIED, anchor, behind, first_words, ledger_page
 from _slack_numbers import (
     ZERO,
     Record,
@@ -74,7 +74,7 @@ def _by_hand() -> Iterator[str]:
 def _linked(found: Sequence[Summary]) -> str:
     """Where the ledger has the statements of the table."""
     names = dict.fromkeys(each.promise.by.partition(" ")[0] for each in found if each.promise.by != OWN)
-    pages = {name: "library" if name.startswith("thm") else "unicornn" for name in names}
+    pages = {name: ledger_page(name) for name in names}
     links = ", ".join(f"[{name}](ledger/{page}.md#{anchor(name)})" for name, page in pages.items())
     return f"In the ledger: {links}."
 
@@ -93,9 +93,24 @@ def _made(record: Record) -> str:
     """By which command, how much of the plan is there, and what it took."""
     small, planned = sum(is_small(run) for run in record.values()), len(list(_slack_plan.small()))
     lacking = f" Recorded are {small} of the plan's {planned} small runs and {len(record) - small} large ones."
-    stale = [key for key, run in record.items() if run["measured_by"] != _slack_plan.MEASURED]
+    older = {key: run for key, run in record.items() if run["measured_by"] != _slack_plan.MEASURED}
+    stale = [key for key, run in older.items() if is_small(run)]
     named = f" Measured in an older way, to be made again: {'; '.join(stale)}." if stale else ""
-    return f"{MADE}{lacking}{_cost(record)}{named}"
+    return f"{MADE}{lacking}{_cost(record)}{named}{_not_measured(older)}"
+
+
+def _not_measured(older: Record) -> str:
+    """What large runs, whose folders are gone, have at their archived weights alone."""
+    large = [run["checkpoints"] for run in older.values() if not is_small(run)]
+    if not large:
+        return ""
+    every = [each["rows"] for checkpoints in large for each in checkpoints]
+    there = sum(any(key.startswith("chain rule") for key in rows) for rows in every)
+    return (
+        f" Not measured in {len(large)} of the large runs, but for {there} of their {len(every)} checkpoints, of which "
+        "weights are archived: the bounds of icml-(39) to (43) and sam-66 to 70, and max abs(y), max abs(z); of "
+        "‖dXᴸₙ/dXˡ₁‖∞ the others have the slack alone."
+    )
 
 
 def _cost(record: Record) -> str:
@@ -117,7 +132,8 @@ def _table_of_promises(found: Sequence[Summary]) -> list[str]:
     for each in found:
         least = "–" if each.least is None else decades(each.least[0])
         ends = "–" if not each.ends else f"{median(each.starts)} → {median(each.ends)}"
-        counts = ", ".join(f"{each.counts[letter]} {WORDS[letter]}" for letter in "hxvi" if each.counts.get(letter))
+        parts = [f"{each.counts[letter]} {WORDS[letter]}" for letter in "hxvi" if each.counts.get(letter)]
+        counts = ", ".join([*parts, *([f"{each.lacking} not measured"] if each.lacking else [])])
         rows.append((each.promise.by, each.promise.short, counts, ends, least))
     heads = ("by", "bounded", "checkpoints", "median slack", "least")
     return tabulated(rows, heads, ("left", "left", "left", "right", "right"))
@@ -221,7 +237,7 @@ def _bounded(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
             starts, ends = (min(each[index][0] for each in along) for index in (0, -1))
             shown = f"{decades(starts)} → {decades(ends)}"
             exceeded = "**" if least[2] == "x" else ""
-            is_ratio = promise.family == "through layers"
+            is_ratio = last[2] == 0.0  # the bound on a measured 1: an older record has the slack alone
             yield (
                 promise.short,
                 promise.by,
