@@ -118,14 +118,14 @@ def _holding(record: Record, tried: Sequence[Summary]) -> str:
             f"at each of the {count:,} checkpoints, of {of_all:,}, at which the network is a UnICORNN hold the "
             f"published bounds on {words}"
             if count == most
-            else f"at the {count:,} of these at which they are measured those on {words}"
+            else f"at the {count:,} of these at which they are measured, those on {words}"
         )
     for each in kept:
         if each.promise.family == "orthogonality":
             holds = each.counts["h"]
-            parts.append(f"at the {holds:,} at which it is a scoRNN with abs(aᵢⱼ) ≤ 1 the one on {named([each])}")
+            parts.append(f"at the {holds:,} at which it is a scoRNN with abs(aᵢⱼ) ≤ 1, the one on {named([each])}")
     return (
-        f"**What holds.** {sentence(listed(parts))}; that is of these weights and sequences: for all weights and "
+        f"**What holds.** {sentence('; '.join(parts))}. That is of these weights and sequences: for all weights and "
         f"inputs the [ledger](ledger/README.md) has "
         f"{_in_general(list(dict.fromkeys(each.promise.by for each in kept)))}."
     )
@@ -144,6 +144,7 @@ def _loose_in_short(record: Record, tried: Sequence[Summary]) -> str:
     parts = []
     for is_published, whose in ((True, "the published ones"), (False, "those of this library")):
         own = [each for each in tried if each.promise.is_published is is_published and each.promise.is_headline]
+        own = [each for each in own if each.ends]
         own.sort(key=lambda each: statistics.median(each.ends))
         shown = [f"{times(statistics.median(each.ends))} for {named([each])}" for each in own]
         if shown:
@@ -283,7 +284,8 @@ TIERS = ((1.0, "within a factor of ten"), (3.0, "within a thousand"), (math.inf,
 def _loose(tried: Sequence[Summary]) -> Iterator[str]:
     """By the median slack of the last weights, published and the library's; and which are of one step, not ranked."""
     for is_published, whose in ((True, "**Loose.** Published bounds"), (False, "Bounds of this library")):
-        own = [(statistics.median(each.ends), each) for each in tried if each.promise.is_published is is_published]
+        kind = [each for each in tried if each.promise.is_published is is_published and each.ends]
+        own = [(statistics.median(each.ends), each) for each in kind]
         at_once = ", ".join(
             f"{each.promise.short} ({each.promise.by}; {each.promise.step}) {decades(slack)}"
             for slack, each in own
@@ -347,7 +349,7 @@ def _slack_that_moves(found: Sequence[Summary]) -> Iterator[str]:
     moved = [
         f"{named([each])} {median(each.starts)} → {median(each.ends)}"
         for each in found
-        if each.ends and abs(statistics.median(each.ends) - statistics.median(each.starts)) >= 1
+        if each.starts and each.ends and abs(statistics.median(each.ends) - statistics.median(each.starts)) >= 1
     ]
     if moved:
         yield f"**Slack that training moves** by a decade or more: {', '.join(moved)}."

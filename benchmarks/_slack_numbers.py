@@ -86,8 +86,9 @@ def summary(record: Record, promise: Promise) -> Summary:
             counts[letter] = counts.get(letter, 0) + 1
         along = slacks(run, promise.keys)
         if along:
-            starts.append(along[0][0])
-            ends.append(along[-1][0])
+            first, last = (run["checkpoints"][index]["step"] for index in (0, -1))
+            starts += [along[0][0]] * (along[0][1] == first)
+            ends += [along[-1][0]] * (along[-1][1] == last)
             slack, step, *_ = min(along)
             if least is None or slack < least[0]:
                 least = slack, run, step

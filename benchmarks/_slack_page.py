@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import _slack_plan
 from _harness import RESULTS
@@ -104,8 +105,8 @@ def _not_measured(older: Record) -> str:
     large = [run["checkpoints"] for run in older.values() if not is_small(run)]
     if not large:
         return ""
-    every = [each["rows"] for checkpoints in large for each in checkpoints]
-    there = sum(any(key.startswith("chain rule") for key in rows) for rows in every)
+    every = [each for checkpoints in large for each in checkpoints]
+    there = sum(map(has_chain, every))
     return (
         f" Not measured in {len(large)} of the large runs, but for {there} of their {len(every)} checkpoints, of which "
         "weights are archived: the bounds of icml-(39) to (43) and sam-66 to 70, and max abs(y), max abs(z); of "
@@ -131,7 +132,8 @@ def _table_of_promises(found: Sequence[Summary]) -> list[str]:
     rows = []
     for each in found:
         least = "–" if each.least is None else decades(each.least[0])
-        ends = "–" if not each.ends else f"{median(each.starts)} → {median(each.ends)}"
+        ends = " → ".join(median(own) if own else "–" for own in (each.starts, each.ends))
+        ends = ends if each.starts or each.ends else "–"
         parts = [f"{each.counts[letter]} {WORDS[letter]}" for letter in "hxvi" if each.counts.get(letter)]
         counts = ", ".join([*parts, *([f"{each.lacking} not measured"] if each.lacking else [])])
         rows.append((each.promise.by, each.promise.short, counts, ends, least))
@@ -189,8 +191,22 @@ def _about(cell: str, runs: Sequence[Run]) -> str:
     promised = f"Promised: {promise}." if promise else "No promise in the papers here."
     return (
         f"**{cell}**, {size}, {first['parameters']:,} parameters; {_steps(runs)}seeds {seeds}; {_epochs(runs)}, "
-        f"{updates} updates; {count} checkpoints{last}, {sequences} each; {_quality(runs)} {promised}"
+        f"{updates} updates; {count} checkpoints{last}, {sequences} each; {_quality(runs)} {promised}{_partly(runs)}"
     )
+
+
+def _partly(runs: Sequence[Run]) -> str:
+    """Of which seeds, at how many checkpoints, an older record has the rows that are measured now."""
+    older = [run for run in runs if run["measured_by"] != _slack_plan.MEASURED]
+    if not older or runs[0]["network"].get("cell") != "unicornn":
+        return ""
+    counts = [(run["seed"], sum(map(has_chain, run["checkpoints"])), len(run["checkpoints"])) for run in runs]
+    known = ", ".join(f"seed {seed}, at {some} of its {every} checkpoints" for seed, some, every in counts if some)
+    return f" abs(∂…/∂…), max abs(y) and max abs(z) are of {known or 'no seed'}: of the others no weights are left."
+
+
+def has_chain(checkpoint: Mapping[str, Any]) -> bool:
+    return any(key.startswith("chain rule") for key in checkpoint["rows"])
 
 
 def _steps(runs: Sequence[Run]) -> str:
@@ -232,12 +248,12 @@ def _bounded(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
             worst = min(range(len(along)), key=lambda index: along[index][-1][0])
             own = [run for run in runs if slacks(run, promise.keys)][worst]
             key = along[worst][-1][3]
-            first, last = value(own, key, 0), value(own, key, -1)
+            by_step = {each["step"]: each["rows"].get(key) for each in own["checkpoints"]}
+            first, last = (by_step[along[worst][index][1]] for index in (0, -1))  # those that meet the premises
             least = min(min(each) for each in along)
-            starts, ends = (min(each[index][0] for each in along) for index in (0, -1))
-            shown = f"{decades(starts)} → {decades(ends)}"
+            shown = " → ".join(_least_at(runs, along, index) for index in (0, -1))
             exceeded = "**" if least[2] == "x" else ""
-            is_ratio = last[2] == 0.0  # the bound on a measured 1: an older record has the slack alone
+            is_ratio = promise.family == "through layers" and last[2] == 0.0  # older: the slack alone, a bound on 1
             yield (
                 promise.short,
                 promise.by,
@@ -248,6 +264,13 @@ def _bounded(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
             )
         elif any(letters(run, promise.keys) for run in runs):
             yield (promise.short, promise.by, "no premise", "–", "–", "–")
+
+
+def _least_at(runs: Sequence[Run], along: Sequence[Sequence[Any]], index: int) -> str:
+    """Of the first (0) or last (−1) weights; "–" where no seed meets the premises with these."""
+    steps = {run["checkpoints"][index]["step"] for run in runs}
+    known = [each[index][0] for each in along if each[index][1] in steps]
+    return decades(min(known)) if known else "–"
 
 
 def _alone(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:

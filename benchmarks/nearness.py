@@ -18,6 +18,7 @@ import csv
 import json
 import math
 import time
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -241,10 +242,23 @@ LADDER = ("sam-54", "icml-(27)", "icml-(39)", "icml-3.1", "icml-C.2", "icml-C.1-
 
 
 def certified() -> list[dict[str, Any]]:
-    """What trained_certified.py has of trained networks: by how many decades at least, after how many updates."""
-    rows = json.loads(_nearness_page.CERTIFIED.read_text("utf-8"))
-    step = int(Path(rows["network"]).stem.removeprefix("weights_"))
-    return [{"claim": each["statement"], "step": step, "decades": each["decades at least"]} for each in rows["rows"]]
+    """What trained_certified.py has of trained networks: by how many decades at least, after how many updates; at the
+    hyperparameters of which row of Table 6, and the numbers that decide.
+    """
+    known = json.loads(_nearness_page.CERTIFIED.read_text("utf-8"))
+    step, dt, alpha = Path(known["network"]).stem.removeprefix("weights_"), known["dt"], known["alpha"]
+    (row,) = (each.name for each in ROWS if (each.dt[-1], each.alpha) == (Fraction(dt), alpha))
+    return [
+        {
+            "claim": each["statement"],
+            "step": int(step),
+            "decades": each["decades at least"],
+            "row": row,
+            "numbers": f"alpha = {alpha}; dt = {dt}; weights after {int(step)} updates; from {each['from']} to "
+            f"{each['to']}",
+        }
+        for each in known["rows"]
+    ]
 
 
 def main() -> None:

@@ -4,6 +4,7 @@
     python benchmarks/trained_slack.py --seconds 600         stops after that time; the same command goes on
     python benchmarks/trained_slack.py --jobs 2              two runs at a time, each on one thread (default: 1)
     python benchmarks/trained_slack.py --only LSTM "seed 0"  those of the tasks, cells and seeds named
+    python benchmarks/trained_slack.py --device cuda         small networks are trained there (default: cpu)
     python benchmarks/trained_slack.py --runs FOLDER         also the runs of training_runs.py that lie in FOLDER
     python benchmarks/trained_slack.py --list                what is recorded
     python benchmarks/trained_slack.py --page                only the page and its picture, from the record
