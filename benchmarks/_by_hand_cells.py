@@ -11,7 +11,9 @@ h = dt/(1 + e^−c), K = max(2, max|w| + α), β = max(1 + 2α, 4α²), T = N dt
                icml-3.1    |dE/dθ| ≤ T (1 + … + dt^{L−1}) (1 + (2K + K²)T) Π max(1, ‖V‖_∞) Δ F/√α,  E = (1/N) Σ ½|y_n|²
                            Δ = 2 + F + (2 + α) F/√α, F of the middle of icml-C.2 is √(1 + 2βT)
     coRNN      z += dt (tanh(W y + W_z z + V x + b) − γ y − ε z),  y += dt z;   Σ of |y|, |z| after one kick of 1
+               the factors of the chain rule: ``_by_hand_chain``
     scoRNN     W = (I + A)⁻¹(I − A)D,  expRNN  W = e^A;   h = modReLU(W h + U x; b);   G += ‖U x‖ + ‖b⁺‖, G *= ‖W‖
+               sco-5.5.1-A ‖WᵀW − I‖_F ≤ 5 √n eps/sin(π/2n) if max|a| ≤ 1
                thm-O-float ‖WᵀW − I‖_F ≤ 2r + r²,  r = ‖(I − A)D − (I + A)W‖_F;   κ(I + A) ≤ √(1 + (max|a| cot(π/2n))²)
     LinOSS     z += dt (B x − A y),  y += dt z;   S_n = dt Σ|B x|,  |z_n| ≤ S_n/r,  |y_n| ≤ min(S_n/(r√A), dt ΣS/r)
                ‖Mⁿ‖₂ ≤ √(λ₊/λ₋) of [[A, −dt A/2], [−dt A/2, 1]]
@@ -26,12 +28,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import _by_hand_chain
 import _by_hand_gradients as gradients
 import numpy as np
+from _by_hand_gradients import Layer
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Layer = Mapping[str, Array]
 Numbers = dict[str, float]
 PLACES = 5
 """Steps whose Jacobians have a spectrum in the record."""
@@ -79,6 +82,8 @@ def unicornn(layers: Sequence[Layer], network: Mapping[str, Any], readout: Layer
         keep(found, "margins | w + α | ", float((w + alpha).min()))
         keep(found, "margins | 4 − h²α | ", float((4 - h * h * alpha).min()))
     _gradients_of_oscillators(found, traces, layers, dts, alphas, readout, targets)
+    for key, slack in _by_hand_chain.slacks(traces, layers, float(dts[0]), float(alphas[0])).items():
+        keep(found, key, slack)
     keep_size(found, "inverse | error in float32 | ", rebuilt(layers, dts, alphas, u))
     return found
 
@@ -106,6 +111,8 @@ def _states_of_oscillators(found: Numbers, trace: Mapping[str, Array], dt: float
     grown = np.log(1 + 2 * max(1 + 2 * alpha, 4 * alpha * alpha) * np.arange(1, N + 1)[:, None, None] * dt)
     keep(found, "states | abs y | icml-C.1", least((math.log(2 / alpha) + grown) / 2, y))
     keep(found, "states | abs z | icml-C.1", least((math.log(2) + grown) / 2, z))
+    keep_size(found, "states | largest abs y | ", float(y.max()))
+    keep_size(found, "states | largest abs z | ", float(z.max()))
     position, momentum, sums = np.zeros_like(h), np.ones_like(h), []
     total = [np.zeros_like(h), np.zeros_like(h)]
     for _ in range(N):
@@ -290,7 +297,7 @@ def orthogonal(layers: Sequence[Layer], network: Mapping[str, Any], readout: Lay
 
 
 def _matrix(found: Numbers, A: Array, signs: Array | None, turns: Array, vectors: NDArray[Any]) -> None:
-    """W in float32, as the layer has it, by numpy's own solver or, of e^A, rounded from float64."""
+    """W in float32, as the layer has it, by elimination or, of e^A, rounded from float64."""
     n, eye, kind = len(A), np.eye(len(A)), np.float32
     name = "orthogonality | ‖W*W − I‖_F | "
     if signs is None:
@@ -299,16 +306,32 @@ def _matrix(found: Numbers, A: Array, signs: Array | None, turns: Array, vectors
         return
     narrow = A.astype(kind)
     one = np.eye(n, dtype=kind)
-    W = (np.linalg.solve(one + narrow, one - narrow) * signs.astype(kind)).astype(float)
+    W = (eliminated(one + narrow, one - narrow) * signs.astype(kind)).astype(float)
     error, residual = np.linalg.norm(W.T @ W - eye), np.linalg.norm((eye - A) * signs - (eye + A) @ W)
-    keep_size(found, f"{name}sco-5.5.1-A", float(error))
+    keep_size(found, name, float(error))
     keep(found, f"{name}thm-O-float (a)", math.log10(residual * (2 + residual) / error))
     singular, entry = np.linalg.svd(eye + A, compute_uv=False), float(np.abs(A).max())
     condition = float(singular[0] / singular[-1])
     bound = math.sqrt(1 + (entry / math.tan(math.pi / (2 * n))) ** 2)
     found["orthogonality | κ(I + A) | thm-SC-norm"] = math.log10(bound / condition)
+    if entry <= 1:
+        law = 5 * math.sqrt(n) * float(np.finfo(kind).eps) / math.sin(math.pi / (2 * n))
+        keep(found, f"{name}sco-5.5.1-A", math.log10(law / error))
     found["margins | 1 − eps κ(I + A) | thm-O-float (b)"] = 1 - float(np.finfo(kind).eps) * condition
     found["margins | 1 − max|a_ij| | sco-T3.1"] = 1 - entry
+
+
+def eliminated(M: NDArray[np.float32], B: NDArray[np.float32]) -> NDArray[np.float32]:
+    """M⁻¹B by rows with pivots, all in the dtype of M: numpy's own solver works in float64 and rounds at the end."""
+    rows, n = np.concatenate([M, B], axis=1), len(M)
+    for k in range(n):
+        pivot = k + int(np.abs(rows[k:, k]).argmax())
+        rows[[k, pivot]] = rows[[pivot, k]]
+        rows[k + 1 :] -= (rows[k + 1 :, k] / rows[k, k])[:, None] * rows[k]
+    X = rows[:, n:].copy()
+    for k in range(n - 1, -1, -1):
+        X[k] = (X[k] - rows[k, k + 1 : n] @ X[k + 1 :]) / rows[k, k]
+    return X
 
 
 def linoss(layers: Sequence[Layer], network: Mapping[str, Any], readout: Layer, u: Array, targets: Any) -> Numbers:

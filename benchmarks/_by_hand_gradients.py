@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Layer = Mapping[str, Array]
 Sizes = dict[str, float]
 
 
@@ -65,10 +66,8 @@ def enlarge(sizes: Sizes, **found: float) -> None:
         sizes[name] = max(size, sizes.get(name, 0.0))
 
 
-def of_unicornn(
-    trace: Mapping[str, Array], below: Array, source: Array, layer: Mapping[str, Array], alpha: float
-) -> tuple[Array, Sizes, Array]:
-    """One layer: ‖G_n‖ by n, the largest |dE/dθ| of w, b, c, V, and ∂E/∂(row below)."""
+def carried(trace: Mapping[str, Array], source: Array, alpha: float) -> tuple[Array, Array, Array]:
+    """Of one layer of UnICORNN, by step: ∂E/∂(drive), ∂E/∂h of that step alone, and ‖G_n‖."""
     y, z, s, h, w = (trace[name] for name in ("y", "z", "s", "h", "w"))
     P, Q = np.zeros_like(y[0]), np.zeros_like(y[0])
     before, drives, steps, norms = shifted(y), np.zeros_like(y), np.zeros_like(y), np.zeros(len(y))
@@ -79,7 +78,15 @@ def of_unicornn(
         drives[n] = -h * (1 - s[n] ** 2) * full
         steps[n] = P * z[n] - full * (s[n] + alpha * before[n])
         P, Q = P - h * alpha * full + w * drives[n], full
-    slope = h / (1 + np.exp(layer["c"]))  # dh/dc = dt σ̂ (1 − σ̂)
+    return drives, steps, norms
+
+
+def of_unicornn(
+    trace: Mapping[str, Array], below: Array, source: Array, layer: Mapping[str, Array], alpha: float
+) -> tuple[Array, Sizes, Array]:
+    """One layer: ‖G_n‖ by n, the largest |dE/dθ| of w, b, c, V, and ∂E/∂(row below)."""
+    drives, steps, norms = carried(trace, source, alpha)
+    before, slope = shifted(trace["y"]), trace["h"] / (1 + np.exp(layer["c"]))  # dh/dc = dt σ̂ (1 − σ̂)
     sizes: Sizes = {}
     enlarge(sizes, w=summed(drives * before), b=summed(drives), c=summed(steps * slope), V=outer(drives, below))
     return norms, sizes, drives @ layer["V"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from scipy.stats import beta
 
+from verification.domains import TRAINED as TRAINED_RUNG
 from verification.domains import rung_of
 
 CERTIFIED = Path(__file__).parent / "results" / "trained_certified.json"
@@ -34,7 +36,8 @@ def interval(hits: int, count: int) -> str:
 def page(record: dict[str, Any]) -> str:
     """docs/nearness.md, from the record alone."""
     rows = record["rows"]
-    lines = [HEAD, *_ladder(record.get("ladder", {})), "", RANGE_TEXT]
+    known, certified = record.get("ladder", {}), record.get("certified", [])
+    lines = [HEAD, *_ladder(known, certified), "", RANGE_TEXT]
     lines += ["| row | one layer | layers 1 to L | icml-(27) | sam-54 |", "|:--|--:|--:|--:|--:|"]
     for name, each in rows.items():
         lines.append(_range_line(name, each["range"]))
@@ -61,13 +64,16 @@ def page(record: dict[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _ladder(known: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """A row a claim: the highest rung with a refuted cell, and of its cells the one that fails by most."""
+def _ladder(known: dict[str, list[dict[str, Any]]], certified: Sequence[dict[str, Any]] = ()) -> list[str]:
+    """A row a claim: the highest rung with a refuted cell, and of its cells the one that fails by most. Above it, of a
+    claim that a trained network exceeds by a certificate, that network.
+    """
     lines = [
         "| claim | nearest rung with a certified violation | row | decades | mildest numbers |",
         "|:--|:--|:--|--:|:--|",
     ]
-    ranked = []
+    ranked: list[tuple[str, Any]] = []
+    trained = {each["claim"]: each for each in certified if each["claim"] in known}
     for claim, cells in known.items():
         refuted = [cell for cell in cells if cell["verdict"] == "refuted"]
         placed = [
@@ -75,11 +81,12 @@ def _ladder(known: dict[str, list[dict[str, Any]]]) -> list[str]:
             for cell in refuted
             if (place := rung_of(cell["domain"]))
         ]
-        if placed:
-            ranked.append((claim, max(placed, key=lambda each: each[:2])))
-        else:
-            ranked.append((claim, None))
-    for claim, best in sorted(ranked, key=lambda each: (each[1] is None, [-n for n in _place(each[1])])):
+        ranked.append((claim, max(placed, key=lambda each: each[:2]) if placed else None))
+    order = sorted(ranked, key=lambda each: (each[0] not in trained, each[1] is None, [-n for n in _place(each[1])]))
+    for claim, best in order:
+        if claim in trained:
+            own = trained[claim]
+            lines.append(f"| {claim} | {TRAINED_RUNG} | {own['row']} | {own['decades']:.3f} | {own['numbers']} |")
         if best is None:
             counts = sorted({cell["verdict"] for cell in known[claim]})
             lines.append(f"| {claim} | none: {', '.join(counts)} at the rows | – | – | – |")
@@ -221,8 +228,10 @@ weights that a user has: any weights → the range that App. A draws from (w in 
 √(6/(65 fan_in))) → as initialised → as trained, each with any or with real inputs.
 
 ## The ladder
-Decided by both back-ends, budget standard. "As initialised" is every network that is drawn, under every input at once.
-Chains have c = 0; entries of V that are not named are 0. A claim without a violation there stands at the end.
+Decided by both back-ends, budget standard. "As initialised" is every network that is drawn, under every input at once;
+"as trained" is one network, with weights and a window of a file, decided as said under [As trained](#as-trained): below
+it stands the nearest rung whose numbers can be typed. Chains have c = 0; entries of V that are not named are 0. A claim
+without a violation there stands at the end.
 """
 RANGE_TEXT = """## Weights in the range of the initialisation, any inputs
 |c| ≤ 1/10, so that h ≤ dt/(1 + e^(−1/10)); inputs are any real numbers, so that κ_n = α + w σ′(A_n) of the first layer

@@ -18,8 +18,8 @@ CERTIFIED = RESULTS / "trained_certified.json"
 """Of benchmarks/trained_certified.py: refutations by weights of a run, decided by two back-ends."""
 
 NEARNESS = RESULTS / "nearness.json"
-LEDGER = Path(__file__).resolve().parent.parent / "docs" / "ledger" / "unicornn.md"
-VERDICT = re.compile(r"published[^;]*;\s\*{0,2}(refuted|proved|holds|inapplicable|open)\*{0,2}\.")
+LEDGER = Path(__file__).resolve().parent.parent / "docs" / "ledger"
+VERDICT = re.compile(r"published[^;]*;\s\*{0,2}(refuted|not-refuted|proved|holds|inapplicable|open)\*{0,2}\.")
 MOVES = 0.1
 """Decades by which a median has to change to be named."""
 
@@ -64,12 +64,19 @@ def anchor(name: str) -> str:
     return "-".join("".join(letter if letter.isalnum() else " " for letter in name.lower()).split())
 
 
-def verdict_of(statement: str, text: str) -> str:
+def ledger_page(statement: str) -> str:
+    """Of the ledger, by its name."""
+    return {"thm": "library", "sco": "scornn"}.get(statement.partition("-")[0], "unicornn")
+
+
+def verdict_of(statement: str) -> str:
     """What the ledger says of a published statement in general."""
+    page = LEDGER / f"{ledger_page(statement)}.md"
+    text = page.read_text("utf-8")
     place = text.find(f'<a id="{anchor(statement)}"></a>')
     found = VERDICT.search(text, place) if place >= 0 else None
     if found is None:
-        raise ValueError(f"{LEDGER.name} has no verdict of {statement}. Make the ledger first.")
+        raise ValueError(f"{page.name} has no verdict of {statement}. Make the ledger first.")
     return found[1]
 
 
@@ -102,20 +109,33 @@ def _holding(record: Record, tried: Sequence[Summary]) -> str:
     kept = [each for each in _unbroken(tried) if not each.counts.get("v")]
     if not kept:
         return "**What holds.** No published bound holds at every checkpoint."
-    of_all, most = sum(len(run["checkpoints"]) for run in record.values()), max(each.checkpoints for each in kept)
+    of_all = sum(len(run["checkpoints"]) for run in record.values())
+    own = [each for each in kept if each.promise.family != "orthogonality"]
+    parts, most = [], max((each.checkpoints for each in own), default=0)
+    for count in sorted({each.checkpoints for each in own}, reverse=True):
+        words = named([each for each in own if each.checkpoints == count])
+        parts.append(
+            f"at each of the {count:,} checkpoints, of {of_all:,}, at which the network is a UnICORNN hold the "
+            f"published bounds on {words}"
+            if count == most
+            else f"at the {count:,} of these at which they are measured, those on {words}"
+        )
+    for each in kept:
+        if each.promise.family == "orthogonality":
+            holds = each.counts["h"]
+            parts.append(f"at the {holds:,} at which it is a scoRNN with abs(aᵢⱼ) ≤ 1, the one on {named([each])}")
     return (
-        f"**What holds.** At each of the {most:,} checkpoints, of {of_all:,}, at which the network is a UnICORNN, the "
-        f"only cell with a published bound here, hold those on {named(kept)}; that is of these weights and sequences: "
-        "for all weights and inputs the [ledger](ledger/README.md) has "
+        f"**What holds.** {sentence('; '.join(parts))}. That is of these weights and sequences: for all weights and "
+        f"inputs the [ledger](ledger/README.md) has "
         f"{_in_general(list(dict.fromkeys(each.promise.by for each in kept)))}."
     )
 
 
 def _in_general(names: Sequence[str]) -> str:
     """ "refuted a and b, and proved c"."""
-    text, by_verdict = LEDGER.read_text("utf-8"), dict[str, list[str]]()
+    by_verdict: dict[str, list[str]] = {}
     for name in names:
-        by_verdict.setdefault(verdict_of(name, text), []).append(name)
+        by_verdict.setdefault(verdict_of(name).replace("-", " "), []).append(name)
     return listed([f"{word} {listed(own)}" for word, own in by_verdict.items()])
 
 
@@ -124,6 +144,7 @@ def _loose_in_short(record: Record, tried: Sequence[Summary]) -> str:
     parts = []
     for is_published, whose in ((True, "the published ones"), (False, "those of this library")):
         own = [each for each in tried if each.promise.is_published is is_published and each.promise.is_headline]
+        own = [each for each in own if each.ends]
         own.sort(key=lambda each: statistics.median(each.ends))
         shown = [f"{times(statistics.median(each.ends))} for {named([each])}" for each in own]
         if shown:
@@ -263,7 +284,8 @@ TIERS = ((1.0, "within a factor of ten"), (3.0, "within a thousand"), (math.inf,
 def _loose(tried: Sequence[Summary]) -> Iterator[str]:
     """By the median slack of the last weights, published and the library's; and which are of one step, not ranked."""
     for is_published, whose in ((True, "**Loose.** Published bounds"), (False, "Bounds of this library")):
-        own = [(statistics.median(each.ends), each) for each in tried if each.promise.is_published is is_published]
+        kind = [each for each in tried if each.promise.is_published is is_published and each.ends]
+        own = [(statistics.median(each.ends), each) for each in kind]
         at_once = ", ".join(
             f"{each.promise.short} ({each.promise.by}; {each.promise.step}) {decades(slack)}"
             for slack, each in own
@@ -327,7 +349,7 @@ def _slack_that_moves(found: Sequence[Summary]) -> Iterator[str]:
     moved = [
         f"{named([each])} {median(each.starts)} → {median(each.ends)}"
         for each in found
-        if each.ends and abs(statistics.median(each.ends) - statistics.median(each.starts)) >= 1
+        if each.starts and each.ends and abs(statistics.median(each.ends) - statistics.median(each.starts)) >= 1
     ]
     if moved:
         yield f"**Slack that training moves** by a decade or more: {', '.join(moved)}."

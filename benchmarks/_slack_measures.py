@@ -8,6 +8,7 @@ parameter_gradients   |dE/dθ| of E = (1/N) Σ ½|y_n|² (the papers') and of th
 state_gradients       ‖∂E/∂X_n‖₂ along time, E the task's loss
 step_jacobians        ∂X_n/∂X_{n−1} and its products
 through_layers        ∂X^L_n/∂X^l_1, l < L
+chain_rule            ∂E_n/∂X_n, ∂⁺X_k/∂θ and the summands of ∂E_n/∂θ, E_n = ½|y_n|²
 inverse               forward, then step back in the dtype: the largest |x̃_n − x_n| over all n
 orthogonality         ‖WᵀW − I‖_F and the theorems about it
 margins               premises as numbers that stay positive
@@ -23,9 +24,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import _slack_chain
 import nearness
 import numpy as np
 import torch
+from _slack_chain import oscillator_gradients
 from _slack_equations import log_coupled, log_linear, log_norms, log_powers
 from _slack_inverse import rebuilding_errors
 from _slack_products import log_bounds_at_the_end
@@ -105,6 +108,7 @@ def findings(trained: Trained, sample: Sample, registry: Registry) -> list[Findi
         *state_gradients(wide, sample),
         *step_jacobians(wide, sample, registry),
         *through_layers(wide, sample),
+        *chain_rule(wide, sample),
         *inverse(wide, sample),
         *orthogonality(trained, sample),
         *margins(trained, wide),
@@ -182,7 +186,8 @@ def log10(size: float) -> float:
 def hidden_states(model: TaskNetwork, sample: Sample, registry: Registry) -> list[Finding]:
     """|y_n| and |z_n| of every layer.
 
-    UnICORNN       icml-C.1, sam-D.1 (a), (b), and thm-S, at every n; and thm-S for all n ≤ N, each neuron's h
+    UnICORNN       icml-C.1, sam-D.1 (a), (b), and thm-S, at every n; and thm-S for all n ≤ N, each neuron's h; the
+                   largest |y_n|, |z_n| of all, which is mostly not where a bound is nearest
     coRNN          ``log_coupled``;   LinOSS  ``log_linear``;   scoRNN, expRNN  ``log_norms``
     LSTM           |h_n|, |c_n| measured
     """
@@ -192,7 +197,12 @@ def hidden_states(model: TaskNetwork, sample: Sample, registry: Registry) -> lis
         bounds = certify(network, input_bound=sample.largest_input, steps=sample.steps, target_bound=0.0)
         rows = state_rows.rows(network, states, sample, registry, log_largest=math.log(2) * 128)
         rows += state_rows.neuron_rows(states, bounds, sample)
-        return [_of_state(row) for row in rows if row.statement not in LEFT_OUT]
+        sizes = [
+            of_size("states", f"largest abs {name}", float(values.abs().max()))
+            for pair in states
+            for name, values in zip("yz", pair, strict=True)
+        ]
+        return [*sizes, *(_of_state(row) for row in rows if row.statement not in LEFT_OUT)]
     found = []
     for layer, blocks, drives in traced(network, sample):
         for name, rows in blocks.items():
@@ -320,43 +330,6 @@ def _along_time(norms: Array) -> Iterator[Finding]:
     yield of_size("state gradients", "first over last", first / last if last > 0 else math.inf)
 
 
-def oscillator_gradients(model: TaskNetwork, sample: Sample) -> list[Array]:
-    """‖∂E/∂X_n‖₂ of every layer of a UnICORNN, n = 1 … N, over y, z, units and sequences.
-
-    With p, q = ∂E/∂y_n, ∂E/∂z_n and q̂_n = q_n + h p_n, what z_n does within its own step, too:
-        p_{n−1} = e_{n−1} + p_n − h (α + w s'_n) q̂_n,   q_{n−1} = q̂_n,   s' = 1 − tanh²
-    e is what a row does outside of its layer: to the readout, or to the layer above, Vᵀ (−h s'_n q̂_n).
-    """
-    network = model.recurrent
-    assert isinstance(network, UnICORNN)
-    states = runs.states(network, sample)
-    top = states[-1][0].clone().requires_grad_()
-    read = top[-1] if sample.spec.reads == "last" else top
-    loss = task_network.loss_sum(model.readout(read), sample.targets, sample.spec, sample.real)
-    source = torch.autograd.grad(loss, top)[0].numpy()
-    found: list[Array] = []
-    for index in range(network.num_layers - 1, -1, -1):
-        own = {name: value.detach().numpy() for name, value in network.coefficients(index).items()}
-        layer, y = network.layers[index], states[index][0].numpy()
-        below = sample.inputs if index == 0 else states[index - 1][0]
-        with torch.no_grad():
-            drive = torch.nn.functional.linear(below, layer.V, layer.b).numpy()
-        before = np.concatenate([np.zeros_like(y[:1]), y[:-1]])
-        slope = 1 - np.tanh(own["w"] * before + drive) ** 2
-        h, stiffness = own["step_size"], own["alpha"] + own["w"] * slope
-        p, q, norms = np.zeros_like(y[0]), np.zeros_like(y[0]), np.zeros(len(y))
-        kicks = np.zeros_like(y)
-        for n in range(len(y) - 1, -1, -1):
-            p = p + source[n]
-            norms[n] = math.sqrt(float((p * p).sum() + (q * q).sum()))
-            q = q + h * p
-            kicks[n] = -h * slope[n] * q
-            p = p - h * stiffness[n] * q
-        source = kicks @ layer.V.detach().numpy()
-        found.append(norms)
-    return found[::-1]
-
-
 # --- Jacobians
 
 
@@ -403,18 +376,33 @@ def products(network: UnICORNN, run: Trajectory) -> Iterator[Finding]:
 def through_layers(model: TaskNetwork, sample: Sample) -> Iterator[Finding]:
     """‖dX^L_n/dX^l_1‖_∞, l < L, against icml-(27) and sam-54 with dt^{L−l} Π‖V^q‖_∞ (``nearness.paths``).
 
-    n = 2, 4, …, 24 and N; at N of eight neurons. Only the slack is kept, as the bound on a measured 1.
+    n = 2, 4, …, 24 and N; at N of eight neurons.
     """
     network = model.recurrent
     if not isinstance(network, UnICORNN) or network.num_layers < 2:
         return
     with torch.no_grad():
-        slacks = [nearness.paths([network], sample.one(k).inputs)[0] for k in range(sample.count)]
-    for statement in slacks[0]:
-        least = -runs.larger(*(-each[statement] for each in slacks))
-        least = -math.inf if math.isnan(least) else least
-        verdict = "holds" if least > -ROUNDING else "exceeded"
-        yield Finding("through layers", "‖dXᴸₙ/dXˡ₁‖∞", statement, least, 0.0, verdict=verdict)
+        sides = [nearness.path_sides([network], sample.one(k).inputs)[0] for k in range(sample.count)]
+    for statement in sides[0]:
+        bounds, sizes = zip(*(each[statement] for each in sides), strict=True)
+        yield of_bound("through layers", "‖dXᴸₙ/dXˡ₁‖∞", statement, bounds, sizes)
+
+
+# --- the factors of the chain rule
+
+
+def chain_rule(model: TaskNetwork, sample: Sample) -> Iterator[Finding]:
+    """UnICORNN: ∂E_n/∂X_n, ∂⁺X_k/∂θ, the summands of ∂E_n/∂θ and their sum (``_slack_chain``)."""
+    network = model.recurrent
+    if not isinstance(network, UnICORNN):
+        return
+    for quantity, statement, log_bound, log_measured in _slack_chain.log_bounds(
+        network, runs.trajectory(network, sample)
+    ):
+        if log_bound is None:
+            yield Finding("chain rule", quantity, statement, verdict="inapplicable")
+        else:
+            yield of_bound("chain rule", quantity, statement, log_bound, log_measured, math.log(2) * 128)
 
 
 # --- stepping back

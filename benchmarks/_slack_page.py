@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import _slack_plan
 from _harness import RESULTS
-from _slack_head import CERTIFIED, anchor, behind, first_words
+from _slack_head import CERTIFIED, anchor, behind, first_words, ledger_page
 from _slack_numbers import (
     ZERO,
     Record,
@@ -74,7 +75,7 @@ def _by_hand() -> Iterator[str]:
 def _linked(found: Sequence[Summary]) -> str:
     """Where the ledger has the statements of the table."""
     names = dict.fromkeys(each.promise.by.partition(" ")[0] for each in found if each.promise.by != OWN)
-    pages = {name: "library" if name.startswith("thm") else "unicornn" for name in names}
+    pages = {name: ledger_page(name) for name in names}
     links = ", ".join(f"[{name}](ledger/{page}.md#{anchor(name)})" for name, page in pages.items())
     return f"In the ledger: {links}."
 
@@ -93,9 +94,24 @@ def _made(record: Record) -> str:
     """By which command, how much of the plan is there, and what it took."""
     small, planned = sum(is_small(run) for run in record.values()), len(list(_slack_plan.small()))
     lacking = f" Recorded are {small} of the plan's {planned} small runs and {len(record) - small} large ones."
-    stale = [key for key, run in record.items() if run["measured_by"] != _slack_plan.MEASURED]
+    older = {key: run for key, run in record.items() if run["measured_by"] != _slack_plan.MEASURED}
+    stale = [key for key, run in older.items() if is_small(run)]
     named = f" Measured in an older way, to be made again: {'; '.join(stale)}." if stale else ""
-    return f"{MADE}{lacking}{_cost(record)}{named}"
+    return f"{MADE}{lacking}{_cost(record)}{named}{_not_measured(older)}"
+
+
+def _not_measured(older: Record) -> str:
+    """What large runs, whose folders are gone, have at their archived weights alone."""
+    large = [run["checkpoints"] for run in older.values() if not is_small(run)]
+    if not large:
+        return ""
+    every = [each for checkpoints in large for each in checkpoints]
+    there = sum(map(has_chain, every))
+    return (
+        f" Not measured in {len(large)} of the large runs, but for {there} of their {len(every)} checkpoints, of which "
+        "weights are archived: the bounds of icml-(39) to (43) and sam-66 to 70, and max abs(y), max abs(z); of "
+        "‖dXᴸₙ/dXˡ₁‖∞ the others have the slack alone."
+    )
 
 
 def _cost(record: Record) -> str:
@@ -116,8 +132,10 @@ def _table_of_promises(found: Sequence[Summary]) -> list[str]:
     rows = []
     for each in found:
         least = "–" if each.least is None else decades(each.least[0])
-        ends = "–" if not each.ends else f"{median(each.starts)} → {median(each.ends)}"
-        counts = ", ".join(f"{each.counts[letter]} {WORDS[letter]}" for letter in "hxvi" if each.counts.get(letter))
+        ends = " → ".join(median(own) if own else "–" for own in (each.starts, each.ends))
+        ends = ends if each.starts or each.ends else "–"
+        parts = [f"{each.counts[letter]} {WORDS[letter]}" for letter in "hxvi" if each.counts.get(letter)]
+        counts = ", ".join([*parts, *([f"{each.lacking} not measured"] if each.lacking else [])])
         rows.append((each.promise.by, each.promise.short, counts, ends, least))
     heads = ("by", "bounded", "checkpoints", "median slack", "least")
     return tabulated(rows, heads, ("left", "left", "left", "right", "right"))
@@ -173,8 +191,22 @@ def _about(cell: str, runs: Sequence[Run]) -> str:
     promised = f"Promised: {promise}." if promise else "No promise in the papers here."
     return (
         f"**{cell}**, {size}, {first['parameters']:,} parameters; {_steps(runs)}seeds {seeds}; {_epochs(runs)}, "
-        f"{updates} updates; {count} checkpoints{last}, {sequences} each; {_quality(runs)} {promised}"
+        f"{updates} updates; {count} checkpoints{last}, {sequences} each; {_quality(runs)} {promised}{_partly(runs)}"
     )
+
+
+def _partly(runs: Sequence[Run]) -> str:
+    """Of which seeds, at how many checkpoints, an older record has the rows that are measured now."""
+    older = [run for run in runs if run["measured_by"] != _slack_plan.MEASURED]
+    if not older or runs[0]["network"].get("cell") != "unicornn":
+        return ""
+    counts = [(run["seed"], sum(map(has_chain, run["checkpoints"])), len(run["checkpoints"])) for run in runs]
+    known = ", ".join(f"seed {seed}, at {some} of its {every} checkpoints" for seed, some, every in counts if some)
+    return f" abs(∂…/∂…), max abs(y) and max abs(z) are of {known or 'no seed'}: of the others no weights are left."
+
+
+def has_chain(checkpoint: Mapping[str, Any]) -> bool:
+    return any(key.startswith("chain rule") for key in checkpoint["rows"])
 
 
 def _steps(runs: Sequence[Run]) -> str:
@@ -216,12 +248,12 @@ def _bounded(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
             worst = min(range(len(along)), key=lambda index: along[index][-1][0])
             own = [run for run in runs if slacks(run, promise.keys)][worst]
             key = along[worst][-1][3]
-            first, last = value(own, key, 0), value(own, key, -1)
+            by_step = {each["step"]: each["rows"].get(key) for each in own["checkpoints"]}
+            first, last = (by_step[along[worst][index][1]] for index in (0, -1))  # those that meet the premises
             least = min(min(each) for each in along)
-            starts, ends = (min(each[index][0] for each in along) for index in (0, -1))
-            shown = f"{decades(starts)} → {decades(ends)}"
+            shown = " → ".join(_least_at(runs, along, index) for index in (0, -1))
             exceeded = "**" if least[2] == "x" else ""
-            is_ratio = promise.family == "through layers"
+            is_ratio = promise.family == "through layers" and last[2] == 0.0  # older: the slack alone, a bound on 1
             yield (
                 promise.short,
                 promise.by,
@@ -232,6 +264,13 @@ def _bounded(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
             )
         elif any(letters(run, promise.keys) for run in runs):
             yield (promise.short, promise.by, "no premise", "–", "–", "–")
+
+
+def _least_at(runs: Sequence[Run], along: Sequence[Sequence[Any]], index: int) -> str:
+    """Of the first (0) or last (−1) weights; "–" where no seed meets the premises with these."""
+    steps = {run["checkpoints"][index]["step"] for run in runs}
+    known = [each[index][0] for each in along if each[index][1] in steps]
+    return decades(min(known)) if known else "–"
 
 
 def _alone(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:

@@ -27,7 +27,7 @@ CHECKPOINTS = 12
 SEQUENCES = 4
 """Of the validation split, that a small network is measured on."""
 
-MEASURED = 4
+MEASURED = 5
 """Of how it is measured: a record of another number is made again, and until then the page names it."""
 
 Options = Mapping[str, Any]
@@ -70,12 +70,16 @@ class SlackCell:
 
 @dataclass(frozen=True)
 class LargeRun:
-    """A run of training_runs.py by its name there, and on how many sequences it is measured."""
+    """A run of training_runs.py by its name there, and on how many sequences it is measured.
+
+    weights  the folder below results/trained where weights of its first seed stay, beside those in trained/slack
+    """
 
     planned: str
     task: str
     cell: str
     sequences: int
+    weights: str = ""
 
 
 CHOSEN: Mapping[str, Mapping[str, ChosenSetting]] = {
@@ -135,11 +139,17 @@ CELLS = (
 )
 
 LARGE = (
-    LargeRun("psMNIST, UnICORNN-128, longer", "psMNIST", "UnICORNN-128", 2),
+    LargeRun("psMNIST, UnICORNN-128, longer", "psMNIST", "UnICORNN-128", 2, "psmnist_unicornn_128"),
     LargeRun("permuted MNIST, scoRNN-170, GPU", "permuted MNIST", "scoRNN-170", 2),
-    LargeRun("BIDMC HR, UnICORNN, GPU", "BIDMC HR", "UnICORNN-128", 1),
-    LargeRun("BIDMC RR, UnICORNN, GPU", "BIDMC RR", "UnICORNN-128", 1),
-    LargeRun("noise-padded CIFAR-10, one batch of five, UnICORNN-128", "noise-padded CIFAR-10", "UnICORNN-128", 2),
+    LargeRun("BIDMC HR, UnICORNN, GPU", "BIDMC HR", "UnICORNN-128", 1, "bidmc_hr_unicornn"),
+    LargeRun("BIDMC RR, UnICORNN, GPU", "BIDMC RR", "UnICORNN-128", 1, "bidmc_rr_unicornn"),
+    LargeRun(
+        "noise-padded CIFAR-10, one batch of five, UnICORNN-128",
+        "noise-padded CIFAR-10",
+        "UnICORNN-128",
+        2,
+        "cifar10_unicornn_128",
+    ),
 )
 
 

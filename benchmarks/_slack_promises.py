@@ -109,6 +109,7 @@ def _of_gradients() -> Iterator[Promise]:
         "thm-G",
         False,
     )
+    yield from _of_the_chain_rule()
     yield Promise(
         "state gradients",
         ("norm dE/dX_n | thm-H-grad",),
@@ -118,6 +119,18 @@ def _of_gradients() -> Iterator[Promise]:
         False,
         "n = N",
     )
+
+
+def _of_the_chain_rule() -> Iterator[Promise]:
+    """By quantity of ``_slack_chain``: in words, in a table, and by whom."""
+    for quantity, words, short, statements in (
+        ("abs d⁺X_k/dθ", "the derivative of one step by weights", "abs(∂⁺Xₖ/∂θ)", ("icml-(39)", "sam-66")),
+        ("abs dE_n/dX_n", "the derivative of an error by its states", "abs(∂Eₙ/∂Xₙ)", ("icml-(40)", "sam-67")),
+        ("abs dE_k/dθ", "a summand of a gradient of weights", "abs(∂Eₙₖ/∂θ)", ("icml-(42)", "sam-69")),
+        ("abs dE_n/dθ", "gradients of weights, the error of one n", "abs(∂Eₙ/∂θ)", ("icml-(43)", "sam-70")),
+    ):
+        for statement in statements:
+            yield Promise("chain rule", (f"{quantity} | {statement}",), words, short, statement, True)
 
 
 def _of_jacobians() -> Iterator[Promise]:
@@ -154,6 +167,7 @@ def _of_inverses_and_matrices() -> Iterator[Promise]:
         yield Promise("inverse", (key,), words, short, "thm-F (a)", False, dtype=dtype)
     matrix = "orthogonality"
     words = "‖WᵀW − I‖ of scoRNN's recurrent matrix"
+    yield Promise(matrix, ("‖W*W − I‖_F | sco-5.5.1-A",), words, "‖WᵀW − I‖F", "sco-5.5.1-A", True)
     yield Promise(matrix, ("‖W*W − I‖_F | thm-O-float (a)",), words, "‖WᵀW − I‖F", "thm-O-float", False)
     words = "the condition of I + A, from which scoRNN makes W"
     yield Promise(matrix, ("κ(I + A) | thm-SC-norm",), words, "κ(I + A)", "thm-SC-norm", False)
@@ -183,16 +197,15 @@ SIZES = {
     "inverse | error in float32 | ": "inverse, float32",
     "inverse | error in bfloat16 | ": "inverse, bfloat16",
     "inverse | error in float16 | ": "inverse, float16",
-    "orthogonality | ‖W*W − I‖_F | sco-5.5.1-A": "‖WᵀW − I‖F",
     "orthogonality | ‖W*W − I‖_F | ": "‖WᵀW − I‖F",
     "orthogonality | least ‖vᵀ ∂h_T/∂h_t‖/‖v‖ | ": "least ‖vᵀ∂h/∂h‖/‖v‖",
 }
 GRADIENT = "parameter gradients | abs dE/d"
 MOVED = (
     (
-        "the largest state (of UnICORNN the one nearest to icml-C.1)",
+        "the largest state",
         "state",
-        ("states | largest abs y | ", "states | largest abs h | ", "states | abs y | icml-C.1"),
+        ("states | largest abs y | ", "states | largest abs h | "),
     ),
     ("the largest ‖∂E/∂Xₙ‖", "‖∂E/∂Xₙ‖", ("state gradients | largest norm dE/dX_n | ",)),
     ("‖∂E/∂X₁‖/‖∂E/∂X_N‖", "its first/last", ("state gradients | first over last | ",)),
@@ -200,7 +213,7 @@ MOVED = (
     (
         "‖WᵀW − I‖F",
         "‖WᵀW − I‖F",
-        ("orthogonality | ‖W*W − I‖_F | sco-5.5.1-A", "orthogonality | ‖W*W − I‖_F | "),
+        ("orthogonality | ‖W*W − I‖_F | ",),
     ),
 )
 """What the head says of training: in words, in the head of a table, by the first of the keys that a network has."""
@@ -233,14 +246,15 @@ PICTURE_TEXT = (
     "band their range, 0 is where a bound is exceeded. Names of statements are those of the ledger."
 )
 HOW = (
-    "Slack is the least over layers, units, steps n and the first sequences of the validation split; in tables the "
-    'worst seed. "First → last" are the untrained and the last measured weights; "least, after" is the least slack on '
-    "the way, and the update; bound and measured stand where their slack is least. Medians are over runs: a task with "
-    "three seeds counts three times. What is not over all n: through layers n = 2, 4, …, 24, and N with eight neurons, "
-    "a lower bound of the norm; σmax at five steps of the first sequence; ‖vᵀ∂h/∂h‖ with random v. All runs are in "
-    "float64 with the weights as they are; the inverse steps forward and back in the dtype named and takes the largest "
-    "error of all rebuilt states; ‖WᵀW − I‖ is of W in its own dtype. Where the papers suppose a small Δt, dt < 1 is "
-    "asked. A bound is vacuous above the largest float32, of the inverse above that of its dtype.",
+    "Slack is the least over layers, units, steps n and the first sequences of the validation split; in tables "
+    'the worst seed. "First → last" are the untrained and the last measured weights; "least, after" is the least '
+    "slack on the way, and the update; bound and measured stand where their slack is least, and max abs(y), max "
+    "abs(z) are the largest of all. Medians are over runs: a task with three seeds counts three times. What is "
+    "not over all n: through layers n = 2, 4, …, 24, and N with eight neurons, a lower bound of the norm; σmax at "
+    "five steps of the first sequence; ‖vᵀ∂h/∂h‖ with random v. All runs are in float64 with the weights as they "
+    "are; the inverse steps forward and back in the dtype named and takes the largest error of all rebuilt "
+    "states; ‖WᵀW − I‖ is of W in its own dtype. Where the papers suppose a small Δt, dt < 1 is asked. A bound is "
+    "vacuous above the largest float32, of the inverse above that of its dtype.",
     'E is (1/N) Σ ½‖yₙ‖², as in the papers, or where it says "task" the task\'s loss of one sequence. By "own eq." '
     "are bounds of cells that no paper here bounds, from their own equation: the impulse response of coRNN summed, the "
     "form that a step of LinOSS keeps, norms of scoRNN and expRNN step by step; the formulas are in "
@@ -250,6 +264,15 @@ HOW = (
     "[ledger](ledger/README.md), and how near to practice they are in [nearness](nearness.md). Nothing was searched: a "
     "bound that holds here does so for these weights and sequences. Where a first input is 0, units with modReLU are "
     "silent and ‖∂E/∂X₁‖ is 0.",
+    "With Eₙ = ½‖yₙ‖², the target 0: abs(∂Eₙ/∂Xₙ) is abs(yₙ) of the last layer, at every n (icml-(40), sam-67); "
+    "abs(∂⁺Xₖ/∂θ) is of one step alone, for every k, layer and θ, V of the first layer too (icml-(39), sam-66); "
+    "abs(∂Eₙₖ/∂θ) is a summand ∂Eₙ/∂Xₙ · dXₙ/dXₖ · ∂⁺Xₖ/∂θ of ∂Eₙ/∂θ, for every k and layer (icml-(42), sam-69), "
+    "and abs(∂Eₙ/∂θ) is of their sum (icml-(43), sam-70), both for n = N, N/2, N/4, …, 1. icml-(41) and sam-68 "
+    "have no row: they bound a summand by the product of three norms that are measured themselves, so that there "
+    "is no number to be loose. ‖∂E/∂Xₙ‖ of UnICORNN along time is bounded by no equation: icml-(40) and sam-67 "
+    "are of Eₙ by its own Xₙ. scoRNN's authors print that WᵀW = I up to the machine precision: sco-5.5.1-A is 5 "
+    "√n eps/sin(π/2n), for abs(aᵢⱼ) ≤ 1, and the 5 is how the ledger reads it; it follows from n, float32 and 1 − "
+    "max abs(aᵢⱼ).",
     "The small networks of six tasks share one setting and are not tuned; on digits by rows and spoken digits rate and "
     "one option of each cell are those that [the comparison of cells](cells.md) chose on its validation split for 64 "
     "units, here with 32. The large ones are those of [training runs](training_runs.md), as far as they came: a row "

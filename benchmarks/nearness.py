@@ -18,6 +18,7 @@ import csv
 import json
 import math
 import time
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -101,11 +102,19 @@ NEAR = 24
 
 def paths(drawn_networks: list[UnICORNN], inputs: torch.Tensor) -> list[dict[str, float]]:
     """Of each network the least slack log₁₀(bound/measured) of icml-(27) and sam-54 over l < L, from k = 1."""
+    return [
+        {name: (bound - measured) / math.log(10) for name, (bound, measured) in each.items()}
+        for each in path_sides(drawn_networks, inputs)
+    ]
+
+
+def path_sides(drawn_networks: list[UnICORNN], inputs: torch.Tensor) -> list[dict[str, tuple[float, float]]]:
+    """The same as (log bound, log measured), where the slack is least."""
     batch = NetworkBatch.of(drawn_networks)
     slopes, L, steps = batch.slopes(inputs), len(batch.w), len(inputs)
     dt, alpha = float(drawn_networks[0].dt[-1]), batch.alpha[-1]
     K = (batch.w[-1].abs().amax(dim=1) + alpha).clamp(min=2.0)
-    least = {name: torch.full_like(K, math.inf) for name in ("icml-(27)", "sam-54")}
+    least = {name: (torch.full_like(K, math.inf), torch.zeros_like(K)) for name in ("icml-(27)", "sam-54")}
     for layer in range(1, L):
         below = (L - layer) * math.log(dt) + batch.log_norms[:, layer:].sum(dim=1)
         for n in sorted({*range(2, min(NEAR, steps) + 1, 2), steps}):
@@ -114,8 +123,13 @@ def paths(drawn_networks: list[UnICORNN], inputs: torch.Tensor) -> list[dict[str
             time_passed = (n - 1) * dt
             bounds = {"icml-(27)": torch.log1p((2 * K + K * K) * time_passed), "sam-54": K * time_passed}
             for name, bound in bounds.items():
-                least[name] = torch.minimum(least[name], (bound + below - measured) / math.log(10))
-    return [{name: float(each[k]) for name, each in least.items()} for k in range(len(drawn_networks))]
+                slack, (known_bound, known) = bound + below - measured, least[name]
+                nearer = slack.isnan() | (slack < known_bound - known)  # a NaN stays
+                least[name] = torch.where(nearer, bound + below, known_bound), torch.where(nearer, measured, known)
+    return [
+        {name: (float(bound[k]), float(measured[k])) for name, (bound, measured) in least.items()}
+        for k in range(len(drawn_networks))
+    ]
 
 
 def drawn_paths(row: PublishedRow, seeds: range, *, in_range: bool = False) -> list[dict[str, float]]:
@@ -228,10 +242,23 @@ LADDER = ("sam-54", "icml-(27)", "icml-(39)", "icml-3.1", "icml-C.2", "icml-C.1-
 
 
 def certified() -> list[dict[str, Any]]:
-    """What trained_certified.py has of trained networks: by how many decades at least, after how many updates."""
-    rows = json.loads(_nearness_page.CERTIFIED.read_text("utf-8"))
-    step = int(Path(rows["network"]).stem.removeprefix("weights_"))
-    return [{"claim": each["statement"], "step": step, "decades": each["decades at least"]} for each in rows["rows"]]
+    """What trained_certified.py has of trained networks: by how many decades at least, after how many updates; at the
+    hyperparameters of which row of Table 6, and the numbers that decide.
+    """
+    known = json.loads(_nearness_page.CERTIFIED.read_text("utf-8"))
+    step, dt, alpha = Path(known["network"]).stem.removeprefix("weights_"), known["dt"], known["alpha"]
+    (row,) = (each.name for each in ROWS if (each.dt[-1], each.alpha) == (Fraction(dt), alpha))
+    return [
+        {
+            "claim": each["statement"],
+            "step": int(step),
+            "decades": each["decades at least"],
+            "row": row,
+            "numbers": f"alpha = {alpha}; dt = {dt}; weights after {int(step)} updates; from {each['from']} to "
+            f"{each['to']}",
+        }
+        for each in known["rows"]
+    ]
 
 
 def main() -> None:

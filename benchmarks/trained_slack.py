@@ -4,6 +4,7 @@
     python benchmarks/trained_slack.py --seconds 600         stops after that time; the same command goes on
     python benchmarks/trained_slack.py --jobs 2              two runs at a time, each on one thread (default: 1)
     python benchmarks/trained_slack.py --only LSTM "seed 0"  those of the tasks, cells and seeds named
+    python benchmarks/trained_slack.py --device cuda         small networks are trained there (default: cpu)
     python benchmarks/trained_slack.py --runs FOLDER         also the runs of training_runs.py that lie in FOLDER
     python benchmarks/trained_slack.py --list                what is recorded
     python benchmarks/trained_slack.py --page                only the page and its picture, from the record
@@ -35,6 +36,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import _slack_archive
 import _slack_measures
 import _slack_page
 import _slack_picture
@@ -43,6 +45,7 @@ import numpy as np
 import torch
 import training_runs
 from _harness import RESULTS, machine, said_not_made
+from _slack_equations import published_score
 from _slack_page import ZERO
 from _slack_plan import MEASURED
 from numpy.typing import NDArray
@@ -190,12 +193,18 @@ def measured(
         start = time.process_time()
         stored = files.read(folder / f"weights_{step:07d}.safetensors")
         network = loading.load(stored, data.spec)
-        done[str(step)] = compact(_slack_measures.findings(network, sample, registry))
+        rows = compact(_slack_measures.findings(network, sample, registry))
+        done[str(step)] = rows | scored(rows, job)
         done["seconds"] = done.get("seconds", 0.0) + time.process_time() - start
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(done), encoding="utf-8")
     kept.unlink(missing_ok=True)
     return [{"step": step, "rows": done[str(step)]} for step in steps], done["seconds"]
+
+
+def scored(rows: Mapping[str, list[Any]], job: SlackJob) -> dict[str, list[Any]]:
+    """sco-5.5.1-A of W, which all scoRNNs here have in float32."""
+    return published_score(rows, size=job.configuration.network.hidden_size, eps=torch.finfo(torch.float32).eps)
 
 
 def compact(findings: Sequence[_slack_measures.Finding]) -> dict[str, list[Any]]:
@@ -326,7 +335,10 @@ AROUND = ("epochs_planned", "steps", "without_input", "cpu_seconds")
 
 
 def completed(path: Path, jobs: Sequence[SlackJob], place: Place) -> None:
-    """What older records lack and needs no training: ``around``. Tasks without their files are left."""
+    """What older records lack and needs no training: ``around``, and what archived weights give (``_slack_archive``).
+
+    Tasks without their files are left.
+    """
     record, levels, before = opened(path), dict[str, Any](), opened(path)
     for job in jobs:
         there = record.get(job.key)
@@ -345,6 +357,7 @@ def completed(path: Path, jobs: Sequence[SlackJob], place: Place) -> None:
         known = there.get("cpu_seconds")
         there |= around(job, job.folder, *levels[job.task])
         there |= {"cpu_seconds": there["cpu_seconds"] if known is None else known, "checkpoints": checkpoints}
+    record = {key: _slack_archive.completed(run, path.parent, compact) for key, run in record.items()}
     if record != before:
         write(path, record)
 

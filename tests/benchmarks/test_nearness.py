@@ -72,6 +72,27 @@ def test_the_ladder_has_the_highest_rung_first_and_the_largest_violation_of_it()
     assert lines[3] == "| held | none: not-refuted at the rows | – | – | – |"
 
 
+def test_a_network_that_was_trained_is_the_highest_rung_and_the_numbers_below_it_stay() -> None:
+    witness = json.dumps({"parameters": {"N": "9"}})
+    cell = {"domain": "printed RR, as initialised, real inputs", "quantity": "q", "verdict": "refuted", "slack": -0.25}
+    own = {"claim": "low", "row": "RR", "decades": 0.125, "step": 17, "numbers": "weights after 17 updates"}
+    known = {"high": [{**cell, "witness": witness}], "low": [{**cell, "slack": -0.5, "witness": witness}]}
+    lines = PAGE._ladder(known, [own, {**own, "claim": "of no ladder"}])[2:5]
+    assert lines == [
+        "| low | as trained, real inputs | RR | 0.125 | weights after 17 updates |",
+        "| low | as initialised, real inputs | RR | 0.500 | N = 9 |",
+        "| high | as initialised, real inputs | RR | 0.250 | N = 9 |",
+    ]
+
+
+def test_the_ladder_has_what_is_certified_of_trained_networks_and_trained_md_says_no_more() -> None:
+    record = json.loads(RECORD.read_text("utf-8"))
+    assert record["certified"] == NEARNESS.certified()
+    for each in json.loads(PAGE.CERTIFIED.read_text("utf-8"))["rows"]:
+        row = f"| {each['statement']} | as trained, real inputs | RR | {each['decades at least']:.3f} | "
+        assert row in NEARNESS.PAGE.read_text("utf-8")
+
+
 def test_a_share_counts_networks_and_not_layers() -> None:
     drawn = [
         [{"statement": "s", "layer": k, "slack": slack} for k, slack in enumerate(slacks)]

@@ -29,6 +29,7 @@ from verification.training.network import TaskNetwork
 plan = imported("_slack_plan")
 measures = imported("_slack_measures")
 script = imported("trained_slack")
+archive = imported("_slack_archive")
 page = imported("_slack_page")
 words = imported("_slack_words")
 products = imported("_slack_products")
@@ -232,7 +233,10 @@ def test_every_recorded_run_has_twelve_checkpoints_and_the_configuration_of_the_
         kept = 9 if key == "psMNIST / UnICORNN-128 / seed 0" else 12  # of that run no more weights were kept
         assert len(run["checkpoints"]) >= kept and run["checkpoints"][0]["step"] == 0, key
         assert key not in digests or run["digest"] == digests[key]
-        assert run["measured_by"] == plan.MEASURED, key
+        has_new = [any(name.startswith("chain rule") for name in each["rows"]) for each in run["checkpoints"]]
+        assert all(has_new) == (run["network"]["cell"] == "unicornn" and run["measured_by"] == plan.MEASURED), key
+        lost = "UnICORNN-128" in key and key != "psMNIST / UnICORNN-128 / seed 0"  # but for archived weights
+        assert (run["measured_by"] != plan.MEASURED) == lost and (not lost or any(has_new) == ("archive" in run)), key
     assert RECORD.stat().st_size < 5_000_000
 
 
@@ -264,6 +268,37 @@ def test_what_is_known_without_a_run_is_taken_from_its_configuration_and_the_spl
     assert (found["epochs_planned"], found["steps"], found["cpu_seconds"]) == (8, 12, None)
     (tmp_path / "cpu_seconds.json").write_text("12.34", encoding="utf-8")
     assert script.around(job, tmp_path, spec, targets)["cpu_seconds"] == 12.3
+
+
+@pytest.mark.parametrize("planted", [0.0, 1e-3])
+def test_what_an_older_record_lacks_is_measured_with_archived_weights_of_the_same_network(planted: float) -> None:
+    key = "sequential digits / UnICORNN / seed 0"
+    run = script.opened(RECORD)[key]
+    chosen = [each for each in run["checkpoints"] if each["step"] in archive.archived_weights(run, script.RESULTS)]
+    assert len(chosen) == 3
+
+    def older(rows: dict[str, Any]) -> dict[str, Any]:
+        kept = {name: row for name, row in rows.items() if not archive_alone(name)}
+        for name, row in kept.items():
+            if name.startswith("through layers"):
+                kept[name] = [row[0], row[1] - row[2] + planted, 0.0]
+        return kept
+
+    def archive_alone(name: str) -> bool:
+        return name.startswith("chain rule") or (name.startswith(archive.LARGEST) and name.endswith("| "))
+
+    known = [{"step": each["step"], "rows": older(each["rows"])} for each in chosen[:1]]
+    stale = {**run, "measured_by": plan.MEASURED - 1, "checkpoints": known}
+    if planted:
+        with pytest.raises(ValueError, match="another network"):
+            archive.completed(stale, script.RESULTS, script.compact)
+        return
+    made = archive.completed(stale, script.RESULTS, script.compact)
+    assert made["measured_by"] == plan.MEASURED and archive.completed(made, script.RESULTS, script.compact) == made
+    (found,) = made["checkpoints"]
+    assert set(found["rows"]) == set(chosen[0]["rows"])
+    for name, row in chosen[0]["rows"].items():
+        assert found["rows"][name][0] == row[0] and found["rows"][name][1:] == pytest.approx(row[1:], abs=1e-6), name
 
 
 def test_an_archive_belongs_to_one_run() -> None:

@@ -19,6 +19,7 @@ script = imported("trained_slack")
 page = imported("_slack_page")
 head = imported("_slack_head")
 numbers = imported("_slack_numbers")
+equations = imported("_slack_equations")
 words = imported("_slack_words")
 RECORD = BENCHMARKS / "results" / "trained_slack.json"
 
@@ -56,7 +57,8 @@ def test_the_head_says_what_holds_what_fails_and_what_never_applies() -> None:
     assert "No network meets the premises of the bounds on the norm of states, α = 0 (sam-D.1-b)" in text
     assert "Of the 1 bounds of this library 1 hold" in text
     held = " ".join(page.page({"a": run_of(rows[0])}).split())
-    assert "At each of the 1 checkpoints, of 1," in held and "hold those on the states of a unit (icml-C.1)" in held
+    assert "At each of the 1 checkpoints, of 1," in held
+    assert "hold the published bounds on the states of a unit (icml-C.1)" in held
     assert "has refuted icml-C.1." in held and "No bound is exceeded at any checkpoint" in held
 
 
@@ -64,7 +66,7 @@ def test_a_bound_above_its_dtype_at_some_checkpoints_holds_at_the_others_only() 
     key, all_steps = "states | norm y | sam-D.1-a", "step Jacobians | ‖dX_N/dX₀‖∞, at N | icml-(27)"
     rows = ({key: ["h", 2.0, 1.0], all_steps: ["h", 2.0, 1.0]}, {key: ["v", 90.0, 1.0], all_steps: ["h", 2.0, 1.0]})
     text = " ".join(page.page({"a": run_of(*rows)}).split())
-    assert "hold those on the Jacobian of all N steps within one layer (icml-(27));" in text
+    assert "hold the published bounds on the Jacobian of all N steps within one layer (icml-(27))." in text
     assert "(sam-D.1-a) is below the largest float32 at 1 of 2 checkpoints, and holds there" in text
 
 
@@ -75,17 +77,20 @@ def test_a_statement_that_holds_in_one_case_and_fails_in_another_has_a_word_for_
 
 
 def test_what_is_refuted_in_general_is_read_off_the_ledger() -> None:
-    text = head.LEDGER.read_text("utf-8")
-    known = {name: head.verdict_of(name, text) for name in ("icml-C.1", "icml-3.1", "icml-(25)", "sam-D.1-a", "sam-54")}
+    names = ("icml-C.1", "icml-3.1", "icml-(25)", "icml-(39)", "sam-D.1-a", "sam-54", "sam-67", "sco-5.5.1-A")
+    known = {name: head.verdict_of(name) for name in names}
     assert known == {
         "icml-C.1": "refuted",
         "icml-3.1": "refuted",
         "icml-(25)": "proved",
+        "icml-(39)": "refuted",
         "sam-D.1-a": "proved",
         "sam-54": "refuted",
+        "sam-67": "proved",
+        "sco-5.5.1-A": "not-refuted",
     }
-    with pytest.raises(ValueError, match="no verdict of icml-99"):
-        head.verdict_of("icml-99", text)
+    with pytest.raises(ValueError, match=r"unicornn\.md has no verdict of icml-99"):
+        head.verdict_of("icml-99")
 
 
 @pytest.mark.parametrize(
@@ -158,6 +163,44 @@ def test_slacks_take_the_least_of_both_states_and_tables_the_worst_seed() -> Non
     assert page.slacks(first, keys) == [(0.25, 0, "h", keys[1])]
     (row,) = page._bounded([first, second])
     assert row[4:] == ("0.10 → 0.10", "0.10, 0")
+
+
+def test_the_published_score_of_a_scornn_is_a_row_where_its_premise_holds() -> None:
+    score, entries = "orthogonality | ‖W*W − I‖_F | ", "margins | 1 − max|a_ij| | sco-T3.1"
+    eps = 2.0**-23
+    rows = {score: ["-", None, -6.0], entries: ["h", 0.25]}
+    made = equations.published_score(rows, size=32, eps=eps)[f"{score}sco-5.5.1-A"]
+    bound = math.log10(5 * math.sqrt(32) * eps / math.sin(math.pi / 64))
+    assert made == ["h", pytest.approx(bound, abs=1e-8), -6.0]
+    assert (
+        equations.published_score({**rows, score: ["-", None, bound + 0.1]}, size=32, eps=eps)[f"{score}sco-5.5.1-A"][0]
+        == "x"
+    )
+    assert equations.published_score({**rows, entries: ["f", -1e-3]}, size=32, eps=eps) == {
+        f"{score}sco-5.5.1-A": ["i"]
+    }
+    assert equations.published_score({entries: ["h", 0.25]}, size=32, eps=eps) == {}
+    first = run_of({**rows, f"{score}sco-5.5.1-A": made}, {**rows, f"{score}sco-5.5.1-A": ["i"]})
+    (row,) = page._bounded([first])
+    assert row[1] == "sco-5.5.1-A" and row[4] == f"{bound + 6:.2f} → –"
+    text = " ".join(page.page({"a": first}).split())
+    assert "At the 1 at which it is a scoRNN with abs(aᵢⱼ) ≤ 1, the one on ‖WᵀW − I‖" in text
+    assert "and not refuted sco-5.5.1-A" in text or "has not refuted sco-5.5.1-A" in text
+
+
+def test_what_an_older_record_does_not_have_is_said_to_be_not_measured() -> None:
+    key = "chain rule | abs dE_n/dX_n | icml-(40)"
+    chained, older = {key: ["h", 2.0, 1.5]}, {"states | abs y | icml-C.1": ["h", 2.0, 1.0]}
+    run = run_of({**older, **chained}, older) | {"cell": "UnICORNN-128", "measured_by": plan.MEASURED - 1}
+    run |= {"task": plan.LARGE[0].task, "network": {"cell": "unicornn", "num_layers": 1, "hidden_size": 4}}
+    text = " ".join(page.page({"a": run}).split())
+    assert "| 1 hold, 1 not measured |" in text and "but for 1 of their 2 checkpoints" in text
+    assert "are of seed 0, at 1 of its 2 checkpoints: of the others no weights are left." in text
+    assert "at the 1 of these at which they are measured, those on the derivative of an error" in text
+    (row,) = page._bounded([run_of({"through layers | ‖dXᴸₙ/dXˡ₁‖∞ | sam-54": ["h", 0.5, 0.0]})])
+    assert row[2:5] == ("–", "–", "0.50 → 0.50")
+    (row,) = page._bounded([run_of({"through layers | ‖dXᴸₙ/dXˡ₁‖∞ | sam-54": ["h", 0.5, 0.25]})])
+    assert row[2:5] == ("3.2", "1.8 → 1.8", "0.25 → 0.25")
 
 
 def test_numbers_by_hand_are_those_of_the_record() -> None:

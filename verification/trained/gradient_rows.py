@@ -64,13 +64,13 @@ def _published_row(
     form, source = PUBLISHED[claim.id], str(claim.source)
     own = {key.rpartition(".")[2]: value for key, value in gradients.items() if key.startswith(f"layers.{layer - 1}.")}
     theta = max(own, key=lambda key: (math.isnan(own[key]), own[key]))
-    premises = _premises(network, form, sample.steps)
+    premises = premises_of(network, form, sample.steps)
     reading = HERE if claim.is_asymptotic else ""
     row = Row("bound", layer, "abs(dE/dθ)", claim.id, source, "published", premises=premises, reading=reading)
 
     def ask() -> BoundComparison:
         return BoundComparison(
-            log_bounds=_log_right(network, form, sample.steps, layer),
+            log_bounds=log_right_side(network, form, sample.steps, layer),
             log_measured=log_size(own[theta]),
             certify=lambda _: _certified(network, sample, claim, theta, layer),
             place=lambda _: f"θ = {theta}",
@@ -81,8 +81,10 @@ def _published_row(
     return judged(row, ask)
 
 
-def _premises(network: UnICORNN, form: GradientForm, steps: int) -> tuple[Premise, ...]:
-    """As exact as the certificates have them: N dt may exceed 1 by less than a float shows."""
+def premises_of(network: UnICORNN, form: GradientForm, steps: int) -> tuple[Premise, ...]:
+    """Of a proposition of the papers, as exact as the certificates have them: N dt may exceed 1 by less than a float
+    shows.
+    """
     dt, alpha = Fraction(float(network.dt.max())), float(network.alpha.min())
     spread = max(float(values.max() - values.min()) for values in (network.dt, network.alpha))
     edges = sum(layer.Lambda is not None for layer in network.layers)
@@ -95,7 +97,7 @@ def _premises(network: UnICORNN, form: GradientForm, steps: int) -> tuple[Premis
     )
 
 
-def _log_right(network: UnICORNN, form: GradientForm, steps: int, layer: int) -> float:
+def log_right_side(network: UnICORNN, form: GradientForm, steps: int, layer: int) -> float:
     """log of the right side at Ȳ = 0, in balls of 128 bits."""
     with flint.ctx.workprec(128):
 

@@ -224,7 +224,7 @@ def caption(judgements: Sequence[Judgement], facts: Facts) -> tuple[str, ...]:
     if facts.judged != facts.planned:
         lines.append(f"Incomplete: {facts.judged} of {facts.planned} cells are judged.")
     if facts.sources:
-        networks = "networks of Table 6 untrained, initialised as in the paper"
+        networks = "networks of Table 6 untrained, initialised as in the paper (trained ones: docs/trained.md)"
         sources = "; ".join(facts.sources)
         lines.append(f"On data: {sources}; {networks}. In range: the same, worst input found in [0, 1].")
     if not all(map(is_question, judgements)) and (tried := _tried(facts)):
