@@ -33,13 +33,10 @@ from odernn.integrators.stage_system import StageSystem, shared_factor
 
 @dataclass(frozen=True, eq=False)
 class BatchRows:
-    """Rows of y (time, batch, m), max |h (k − f(Y))| and convergence (time, batch), iterations of each step (time,).
-
-    residual is None where nothing was solved.
-    """
+    """Rows of y (time, batch, m), max |h (k − f(Y))| and convergence (time, batch), iterations of each step (time,)."""
 
     rows: Tensor
-    residual: Tensor | None
+    residual: Tensor
     converged: Tensor
     iterations: Tensor
 

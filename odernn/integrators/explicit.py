@@ -15,30 +15,24 @@ Slopes: TypeAlias = tuple[dict[int, Tensor], ...]
 """For each block its k_i under i, as far as they are computed."""
 
 
-def advance(
-    start: Tensor,
-    coefficients: FloatRow,
-    slopes: Mapping[int, Tensor],
-    step_size: Tensor | float,
-    out: Tensor | None = None,
-) -> Tensor:
+def advance(start: Tensor, coefficients: FloatRow, slopes: Mapping[int, Tensor], step_size: Tensor | float) -> Tensor:
     """start + h Σ_j coefficient_j slope_j over the slopes given. Those with coefficient 0 are not asked for."""
     terms = [(a, slopes[j]) for j, a in enumerate(coefficients) if a != 0 and j in slopes]
     if not terms:
-        return start if out is None else out.copy_(start)
+        return start
     (a, increment), *rest = terms
     if len(coefficients) == 1 and a == 1:
-        return torch.add(start, step_size * increment, out=out)  # Euler, with the roundings of cells that write it so
+        return start + step_size * increment  # a step of Euler, with the roundings of the cells that write it so
     if not rest:
         if isinstance(step_size, Tensor):
-            return torch.addcmul(start, step_size, increment, value=a, out=out)
-        return torch.add(start, increment, alpha=step_size * a, out=out)
+            return torch.addcmul(start, step_size, increment, value=a)
+        return torch.add(start, increment, alpha=step_size * a)
     increment = increment * a
     for a, slope in rest:
         increment = torch.add(increment, slope, alpha=a)
     if isinstance(step_size, Tensor):
-        return torch.addcmul(start, step_size, increment, out=out)
-    return torch.add(start, increment, alpha=step_size, out=out)
+        return torch.addcmul(start, step_size, increment)
+    return torch.add(start, increment, alpha=step_size)
 
 
 def stage_value(

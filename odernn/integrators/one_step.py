@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from odernn.fields.field import DenseForm, Field, State
+from odernn.fields.field import Field, State
 from odernn.integrators._coefficients import FloatCoefficients, Scheme, coefficients_for
 from odernn.integrators.batch_rows import BatchRows, batch_rows
 from odernn.integrators.explicit import Slopes, evaluate, new_state
-from odernn.integrators.explicit_rows import can_be_one_operator, explicit_rows, has_tangent
 from odernn.integrators.implicit import GroupTables, solve_group, tables_of
 from odernn.integrators.linear import Propagator, propagator
 from odernn.integrators.newton import Newton
@@ -51,7 +50,6 @@ class Step:
     propagator: Propagator | None
     tables: tuple[GroupTables | None, ...]
     system: StageSystem | None
-    as_operator: bool = True
 
     @property
     def stage_times(self) -> tuple[float, ...]:
@@ -110,7 +108,6 @@ class Step:
         y = torch.cat([block.expand(*leading, self.field.hidden_size) for block in start], -1)
         found = batch_rows(self.label, system, (x, shift), y.reshape(-1, y.shape[-1]), self.newton, list(leading))
         state = found.rows.reshape(y.shape).chunk(len(start), -1)
-        assert found.residual is not None
         residual, converged = (each.reshape(leading) for each in (found.residual, found.converged))
         return StepReport(state, residual, found.iterations[0], converged)
 
@@ -119,25 +116,11 @@ class Step:
 
         start  blocks (batch, hidden)      given  one drive for all stages, or one a stage, each (time, batch, drive)
         """
+        if self.system is None:
+            return None
         y = torch.cat(start, -1)
-        if self.system is not None:
-            found = batch_rows(self.label, self.system, self.system.drives(given), y, self.newton, [len(y)])
-            return found.rows.chunk(len(start), -1), found
-        form = self._explicit_form([*start, *given])
-        if form is None:
-            return None
-        h = torch.as_tensor(self.step_size, dtype=y.dtype, device=y.device)
-        rows = explicit_rows(self.coefficients, form, given, y, h.repeat(len(start)) if h.dim() else h)
-        solved = torch.ones(rows.shape[:2], dtype=torch.bool, device=rows.device)
-        counts = torch.zeros(len(rows), dtype=torch.long, device=rows.device)
-        return rows.chunk(len(start), -1), BatchRows(rows, None, solved, counts)
-
-    def _explicit_form(self, given: list[Tensor]) -> DenseForm | None:
-        """That of the field, if steps can be one operator; not in forward mode, nor for formats without operators."""
-        if self.propagator is not None or not self.as_operator or not can_be_one_operator(self.coefficients):
-            return None
-        tensors = [*given, *self.field.tensors().values(), self.step_size]
-        return None if torch.compiler.is_exporting() or has_tangent(tensors) else self.field.dense_form()
+        found = batch_rows(self.label, self.system, self.system.drives(given), y, self.newton, [len(y)])
+        return found.rows.chunk(len(start), -1), found
 
     @property
     def label(self) -> str:
@@ -186,7 +169,7 @@ def prepared(
     Explicit stages are evaluated, linear fields have their step in closed form, whatever else depends on itself is
     solved for by Newton's method, in the smallest groups that do. ``step_size`` is a number, or a tensor that
     broadcasts to (hidden,): one step a neuron, the same for all blocks. Valid as long as weights and step size are not
-    changed in place. ``as_operator`` False makes each step in torch's own operations, for whoever looks into it.
+    changed in place. ``as_operator`` False makes implicit steps in torch's own operations, for whoever looks into them.
     Raises ValueError for a pair of methods on a field that has not two blocks.
     """
     return _prepared(tableau, field, step_size, newton, in_closed_form=field.is_linear, as_operator=as_operator)
@@ -217,7 +200,7 @@ def _prepared(
     system = stage_system(coefficients, field, field.dense_form(), step_size) if is_solved and as_operator else None
     by_groups = is_solved and system is None
     tables = tables_of(coefficients, field) if by_groups else (None,) * len(coefficients.groups)
-    return Step(coefficients, field, step_size, newton or Newton(), closed_form, tables, system, as_operator)
+    return Step(coefficients, field, step_size, newton or Newton(), closed_form, tables, system)
 
 
 def _all_true(state: State) -> Tensor:
