@@ -96,7 +96,7 @@ def test_every_form_is_run_by_a_cell():
 
 def is_long(case: tuple[str, int, torch.dtype, bool]) -> bool:
     """Not so: of every cell three steps in both directions, no step in one dtype, and many in the other, in one."""
-    label, steps, dtype, bidirectional = case
+    _, steps, dtype, bidirectional = case
     alone = {0: torch.float32, 101: torch.float64}
     return bidirectional != (steps == 3) or steps in (1, 2) or alone.get(steps, dtype) != dtype
 
