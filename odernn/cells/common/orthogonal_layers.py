@@ -100,10 +100,10 @@ class OrthogonalLayer(dense.FusedLayer, RecurrentLayer, ABC):
         return self.like, None
 
     def fused(self, drives: Tensor, state: State) -> State | None:
-        if self.execution != "cuda":
+        if not self.is_on_device():
             return super().fused(drives, state)
         (h0,) = state
-        return (dense.orthogonal(drives, W=self.recurrent_matrix(), b=self.b, h0=h0, execution="cuda"),)
+        return (dense.orthogonal(drives, W=self.recurrent_matrix(), b=self.b, h0=h0, execution=self.execution),)
 
     def hidden_jacobian(self) -> HiddenJacobian:
         """Bounds on ∂h_t/∂h_{t−1} for the weights as they are now, see ``HiddenJacobian``."""

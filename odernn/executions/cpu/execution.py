@@ -20,8 +20,8 @@ increments are not rounded to a grid, infinities and NaN are those of the other 
 those by steps before the overflow too. Gradients are computed in the dtype of x; sums over time are moved to float64
 every 64 steps (128 in the mode "reversible").
 
-Threads: min(torch.get_num_threads(), columns // 8192), each with blocks of columns of its own, one if there are fewer.
-Their number changes no bit of the recurrence.
+Threads: min(torch.get_num_threads(), columns // 8192), one if there are fewer; each takes one range of blocks after
+another. Their number changes no bit of the recurrence.
 """
 
 from __future__ import annotations

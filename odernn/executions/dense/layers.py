@@ -78,6 +78,10 @@ class FusedLayer:
         check_device(below)
         return rows(self.dense_recurrence(), state, below, *self.drive_weights())
 
+    def is_on_device(self) -> bool:
+        """Whether the execution is that of a device."""
+        return self._execution == "cuda"
+
     def is_fused(self) -> bool:
         """Whether the execution is not "torch". Raises ValueError for one that got in without being looked at."""
         if self._execution not in self.offered:

@@ -99,7 +99,12 @@ def kernels_on_device() -> ModuleType:
 
 
 def orthogonal(
-    x: Tensor, *, W: Tensor, b: Tensor | None, h0: Tensor, execution: Literal["torch", "cpu", "cuda"] = "cpu"
+    x: Tensor,
+    *,
+    W: Tensor,
+    b: Tensor | None,
+    h0: Tensor,
+    execution: Literal["torch", "cpu", "cuda", "parallel"] = "cpu",
 ) -> Tensor:
     """Rows of h, (time, batch, hidden), of h_n = modReLU(W h_{n−1} + x_n; b); b None: no modReLU. By "cpu" or "cuda".
 

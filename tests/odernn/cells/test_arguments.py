@@ -130,6 +130,6 @@ def test_an_argument_that_a_cell_does_not_have_is_named_with_the_one_that_is_mea
     with pytest.raises(TypeError, match=r'LEM has no argument "dropuot"\. Did you mean "dropout"'):
         cells.get("lem")(3, 4, dropuot=0.1)
     with pytest.raises(TypeError, match="URNN has no argument execution: the loop of torch is its only"):
-        cells.get("urnn")(3, 4, execution="cpu")
+        cells.get("urnn")(3, 4, capacity=2, execution="cpu")
     with pytest.raises(TypeError, match=r"LinOSS has no argument \"quux\". It has input_size, .* dt, "):
         cells.get("linoss")(3, 4, dt=0.1, quux=1)

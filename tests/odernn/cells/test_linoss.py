@@ -121,7 +121,9 @@ def test_an_execution_that_does_not_exist_is_refused_when_it_is_used_too():
     with pytest.raises(ValueError, match='execution is "cuda"'):
         linoss([1.0], dt=0.5, execution="cuda")
     network = linoss([1.0], dt=0.5)
-    network.layers[0].execution = "fast"
+    with pytest.raises(ValueError, match='execution is "fast"'):
+        network.layers[0].execution = "fast"
+    network.layers[0]._execution = "fast"
     with pytest.raises(ValueError, match='execution is "fast"'):
         network(normal(3, 1, 2))
 

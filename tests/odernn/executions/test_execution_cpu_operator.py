@@ -29,6 +29,7 @@ from odernn.executions.cpu.kernels import (
 from odernn.executions.cpu.kernels import (
     walk as walk_kernels,
 )
+from odernn.executions.dense.walk import compiled_passes
 from odernn.executions.recurrence import UNIT_ROUNDOFF
 from tests.odernn.executions.cpu_problems import DTYPES, MODES, NAMES, normal, problem, small
 from tests.tiers import only, spread
@@ -224,6 +225,9 @@ def test_what_is_kept_on_disk_is_of_these_sources(tmp_path):
     for function in (recurrence_kernels.forward, exact_kernels.exact_forward, walk_kernels.forward):
         cache: Any = function._cache  # type: ignore[attr-defined]
         assert compilation.SOURCES in cache._impl.filename_base
+    for compiled_pass in compiled_passes("euler", "forward", torch.float32):
+        passes = compilation.digest(Path(executions.__file__).parent / "dense" / "passes")
+        assert compilation.SOURCES + passes in compiled_pass._cache._impl.filename_base
 
 
 def test_it_is_available_here():

@@ -96,7 +96,7 @@ def test_every_form_is_run_by_a_cell():
 
 def is_long(case: tuple[str, int, torch.dtype, bool]) -> bool:
     """Not so: of every cell three steps in both directions, no step in one dtype, and many in the other, in one."""
-    _label, steps, dtype, bidirectional = case
+    _, steps, dtype, bidirectional = case
     alone = {0: torch.float32, 101: torch.float64}
     return bidirectional != (steps == 3) or steps in (1, 2) or alone.get(steps, dtype) != dtype
 
@@ -450,3 +450,10 @@ def test_the_execution_of_a_network_is_that_of_its_layers(label: str):
     network.layers[1]._execution = "parallel"
     with pytest.raises(ValueError, match=refused):
         network(torch.zeros(2, 1, 3))
+
+
+@pytest.mark.parametrize("label", CELLS)
+def test_without_values_the_fused_recurrence_says_what_it_needs(label: str):
+    network = CELLS[label](execution="cpu", device="meta")
+    with pytest.raises(ValueError, match='x is on meta, but execution="cpu" runs on the CPU'):
+        network(torch.zeros(2, 1, 3, device="meta"))

@@ -70,7 +70,7 @@ def names_compared(source: str) -> list[str]:
     return [each.value for each in constants if each.value in NAMES]
 
 
-OWN_WAYS = {"linoss.py": ["torch"]}
+OWN_WAYS = {"linoss.py": ["parallel"]}
 """The step of LinOSS is linear, so that its scan is its own and no execution of the contract; the comparison is between
 two ways of one cell."""
 

@@ -40,7 +40,7 @@ def test_the_list_has_every_cell_with_all_that_is_said_of_it(capsys: pytest.Capt
 def test_executions_are_those_that_the_constructors_take() -> None:
     assert rows.executions_of(UnICORNN) == ("torch", "cpu", "cuda", "parallel")
     assert rows.executions_of(CoRNN) == ("torch", "cpu")
-    assert rows.executions_of(LinOSS) == ("torch", "parallel")
+    assert rows.executions_of(LinOSS) == ("torch", "cpu", "parallel")
     for kind, options in ((CoRNN, cells.suggest("cornn", 5)), (LinOSS, cells.suggest("linoss", 5))):
         for execution in rows.executions_of(kind):
             assert kind(2, 3, execution=execution, **options).layers[0].execution == execution
