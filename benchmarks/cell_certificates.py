@@ -3,7 +3,7 @@
     python benchmarks/cell_certificates.py [networks]          # attacks, and writes results/cell_certificates.json
     python benchmarks/cell_certificates.py --page              # the table of docs/derivations/certificates.md
 
-Of every kind of ``_cell_attacks.KINDS`` so many networks are drawn (8 unless given), and as many more are the one that
+Of every kind of ``_cell_attacks.KINDS`` so many networks are drawn (6 unless given), and as many more are the one that
 came nearest to some bound with its weights changed a little. Shares are those of N = 12; other N are judged, too.
 """
 
@@ -113,7 +113,7 @@ def main(arguments: list[str]) -> None:
         PAGE.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", "utf-8")
         return
     torch.set_num_threads(1)
-    started, networks = time.process_time(), int(arguments[0]) if arguments else 8
+    started, networks = time.process_time(), int(arguments[0]) if arguments else 6
     generator = torch.Generator().manual_seed(SEED)
     kinds = {}
     for kind in KINDS:

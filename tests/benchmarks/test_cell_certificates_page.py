@@ -14,7 +14,7 @@ def test_the_table_is_that_of_the_results() -> None:
     result = json.loads(script.RESULT.read_text("utf-8"))
     assert "\n".join(script.page(result)) in script.PAGE.read_text("utf-8")
     assert list(result["kinds"]) == list(KINDS)
-    assert all(found["exceeded"] == 0 and found["lines"] > 50 for found in result["kinds"].values())
+    assert all(found["exceeded"] == 0 and found["lines"] > 30 for found in result["kinds"].values())
 
 
 def test_every_quantity_has_a_column() -> None:
