@@ -170,8 +170,7 @@ def _stopped(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """How far the runs came that did not come to their ends."""
     for alike in of_one_length([run for run in runs if "stopped" in run]):
         which = f"Seed{'s' if len(alike) > 1 else ''} {', '.join(str(run['seed']) for run in alike)}"
-        goes = "go" if len(alike) > 1 else "goes"
-        yield f"{which} stopped at {alike[0]['epochs']} of {alike[0]['planned_epochs']}, {goes} on."
+        yield f"{which} stopped at {alike[0]['epochs']} of {alike[0]['planned_epochs']}."
 
 
 def _together(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -359,7 +359,7 @@ def test_a_median_is_over_seeds_of_one_length_and_stopped_runs_say_how_far_they_
         ["2", "55.0", "50.0 … 60.0", "2 of 8, stopped"],
         ["2", "91.0", "90.0 … 92.0", "4 of 8"],
     ]
-    note = "- planted: A note. Seed 4 stopped at 1 of 4, goes on. Seeds 1, 3 stopped at 2 of 4, go on."
+    note = "- planted: A note. Seed 4 stopped at 1 of 4. Seeds 1, 3 stopped at 2 of 4."
     epochs = "4 (seed 0), 2 (seed 1), 4 (seed 2), 2 (seed 3), 1 (seed 4)"
     assert f"{note} All 5 seeds together: median 60.0, after epochs {epochs}." in text.splitlines()
     assert "stopped at" not in planted(figure(0.9), figure(0.92))

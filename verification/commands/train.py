@@ -34,6 +34,10 @@ def command(
     seed: Annotated[int | None, typer.Option(metavar="N", help="In place of the configuration's.")] = None,
     execution: Annotated[str | None, typer.Option(metavar="NAME", help="torch, cpu, …, if the cell has it.")] = None,
     device: Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda or cuda:N.")] = "cpu",
+    threads: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Of the CPU; by default one for each 8192 columns, batch × units."),
+    ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard, too (needs it).")] = False,
     no_capture: Annotated[
         bool, typer.Option("--no-capture", help="On a GPU, no step as one graph: the same bits, slower.")
@@ -61,6 +65,7 @@ def command(
         seed=seed,
         execution=execution,
         device=device,
+        threads=threads,
         tensorboard=tensorboard,
         capture=not no_capture,
         monitor=monitor,
@@ -84,6 +89,7 @@ class TrainOptions:
     seed: int | None
     execution: str | None
     device: str
+    threads: int | None
     tensorboard: bool
     capture: bool = True
     monitor: int | None = None
@@ -111,6 +117,7 @@ def run(options: TrainOptions) -> int:
     from verification.training import configuration as files
     from verification.training.folder import RESULT
     from verification.training.processes import is_first
+    from verification.training.threads import threads, worthwhile
 
     if options.cell is not None:
         options = replace(options, cell=cells.name_of(options.cell, options.cells_dirs))
@@ -131,7 +138,11 @@ def run(options: TrainOptions) -> int:
     every = options.monitor if is_first() else None
     shown = progress() if is_first() else nullcontext()
     was_done = (options.run / RESULT).exists()
-    with shown as report, watching(options.run / "monitor.sqlite", every) as watchers:
+    with (
+        threads(options.threads or worthwhile(plan)),
+        shown as report,
+        watching(options.run / "monitor.sqlite", every) as watchers,
+    ):
         result = loop.train(
             plan,
             options.run,

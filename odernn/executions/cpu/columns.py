@@ -11,12 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from odernn.executions.cpu import COLUMNS_A_THREAD
 from odernn.executions.cpu.kernels import lanes as lanes_of
 from odernn.executions.cpu.threads import given_threads, in_threads
-
-COLUMNS_A_THREAD = 8192
-"""With fewer columns a second thread costs more than it brings. Two against one, measured on two cores: 0.9 times as
-fast with 2048 to 4096 columns, 1.05 with 8192, and 1.2 with 16384, from where on there are two."""
 
 Array: TypeAlias = NDArray[Any]
 

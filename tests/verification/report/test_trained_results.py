@@ -164,7 +164,7 @@ def test_the_report_has_a_line_for_each_length_of_training() -> None:
     }
     table = tables.of_record({"runs": runs})
     assert [(row[3], row[6], row[7]) for row in table.rows] == [
-        ("93.5% (93.4% to 93.6%)", "stopped at 100 of 400, goes on", "1, 2"),
+        ("93.5% (93.4% to 93.6%)", "stopped at 100 of 400", "1, 2"),
         ("96.9% (96.8% to 97.0%)", "400 of 400", "0, 3"),
     ]
     assert table.title == "1 network in 4 runs" and table.caption == (tables.ENDED, tables.STOPPED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from verification import tasks
 from verification.cli import main
 from verification.commands.results import rendered
 from verification.commands.terminal import DONE, USAGE
-from verification.training import configuration, listing, network, optimizers, re_signing
+from verification.training import configuration, listing, loop, network, optimizers, re_signing
+from verification.training.threads import worthwhile
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 PAGE = (CHECKOUT / "docs" / "training.md").read_text(encoding="utf-8")
@@ -127,3 +129,29 @@ def test_the_page_says_which_counts_disagree() -> None:
     for name, count in DISAGREE.items():
         row = name.partition(" ")[2].removesuffix("-permuted").removesuffix("-t1000").removesuffix("-t2000")
         assert any(row in line and f"{count:,}" in line for line in table.splitlines()), name
+
+
+def test_threads_are_as_many_as_a_step_is_worth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for 8192 columns each, unless a number is given; torch has its own number back."""
+    Path("mine.toml").write_text(TEXT, encoding="utf-8")
+    plan = configuration.read("mine.toml")
+    wide = replace(plan, network=replace(plan.network, hidden_size=3 * 8192))
+    assert worthwhile(plan) == 1 and worthwhile(wide, at_most=100) == 3 * plan.training.batch_size
+    assert worthwhile(wide, at_most=2) == 2
+    seen, was = [], torch.get_num_threads()
+
+    def train(*_: object, **__: object) -> Ended:
+        seen.append(torch.get_num_threads())
+        return Ended()
+
+    monkeypatch.setattr(loop, "train", train)
+    assert main(["train", "--config", "mine.toml"]) == DONE
+    assert main(["train", "--config", "mine.toml", "--threads", str(was + 1)]) == DONE
+    assert seen == [1, was + 1] and torch.get_num_threads() == was
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Of a process that writes nothing."""
+
+    writes: bool = False

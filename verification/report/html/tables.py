@@ -92,7 +92,7 @@ def _row(name: str, runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         median,
         kind,
         _printed(first),
-        ("stopped at {}, goes on" if "stopped" in first else "{}").format(epochs),
+        ("stopped at {}" if "stopped" in first else "{}").format(epochs),
         ", ".join(dict.fromkeys(str(run["seed"]) for run in runs)),
         str(first.get("parameters", NOT_AVAILABLE)),
     )
