@@ -241,7 +241,9 @@ def test_the_command_takes_a_record(tmp_path: Path, capsys: Any, monkeypatch: py
 
 def test_lorenz_96_stands_beside_its_row_divided_by_the_root_mean_square_a_line_for_each_variant() -> None:
     """With the transient and without it: other tasks, so no median over both."""
-    (run,) = [copy.deepcopy(each) for each in RUNS if each["name"] == "Lorenz 96, F = 8, UnICORNN"]
+    (run,) = [
+        copy.deepcopy(each) for each in RUNS if each["name"] == "Lorenz 96, F = 8, UnICORNN" and each["seed"] == 0
+    ]
     run["test"] |= {"figure": 0.55, "over_rms": 0.46}
     kept = copy.deepcopy(run)
     kept["configuration"] = trained_results.configuration.read(
