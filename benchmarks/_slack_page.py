@@ -108,7 +108,8 @@ def _not_measured(older: Record) -> str:
     every = [each for checkpoints in large for each in checkpoints]
     there = sum(map(has_chain, every))
     return (
-        f" Not measured, and missing below, are in {len(large)} of the large runs, but for {there} of their {len(every)} checkpoints, of which "
+        f" Not measured, and missing below, are in {len(large)} of the large runs, but for {there} of their "
+        f"{len(every)} checkpoints, of which "
         "weights are archived: the bounds of icml-(39) to (43) and sam-66 to 70, and max abs(y), max abs(z); of "
         "‖dXᴸₙ/dXˡ₁‖∞ the others have the slack alone."
     )
