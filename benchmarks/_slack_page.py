@@ -108,7 +108,8 @@ def _not_measured(older: Record) -> str:
     every = [each for checkpoints in large for each in checkpoints]
     there = sum(map(has_chain, every))
     return (
-        f" Not measured in {len(large)} of the large runs, but for {there} of their {len(every)} checkpoints, of which "
+        f" Not measured, and missing below, are in {len(large)} of the large runs, but for {there} of their "
+        f"{len(every)} checkpoints, of which "
         "weights are archived: the bounds of icml-(39) to (43) and sam-66 to 70, and max abs(y), max abs(z); of "
         "‖dXᴸₙ/dXˡ₁‖∞ the others have the slack alone."
     )
@@ -135,7 +136,7 @@ def _table_of_promises(found: Sequence[Summary]) -> list[str]:
         ends = " → ".join(median(own) if own else "–" for own in (each.starts, each.ends))
         ends = ends if each.starts or each.ends else "–"
         parts = [f"{each.counts[letter]} {WORDS[letter]}" for letter in "hxvi" if each.counts.get(letter)]
-        counts = ", ".join([*parts, *([f"{each.lacking} not measured"] if each.lacking else [])])
+        counts = ", ".join([*parts, *([f"{each.lacking} missing"] if each.lacking else [])])
         rows.append((each.promise.by, each.promise.short, counts, ends, least))
     heads = ("by", "bounded", "checkpoints", "median slack", "least")
     return tabulated(rows, heads, ("left", "left", "left", "right", "right"))

@@ -282,7 +282,8 @@ HOW = (
 BY_HAND = (
     "`python benchmarks/slack_by_hand.py` computes ten of these numbers again from archived weights, with numpy alone, "
     "drawn from {computed:,} of {archived:,} archived numbers ({share:.0%}): states, step Jacobians, gradients of the "
-    "task's loss, orthogonality of W, thm-S, the inverse in float32, margins. All {computed:,} were computed once: the "
-    "largest difference is {largest} decades; of what is a rounding error itself, of other sums, {rounding}."
+    "task's loss, factors of the chain rule, orthogonality of W, thm-S, the inverse in float32, margins. All "
+    "{computed:,} were computed once: the largest difference is {largest} decades; of what is a rounding error itself, "
+    "of other sums, {rounding}."
 )
 """Of results/slack_by_hand.json."""

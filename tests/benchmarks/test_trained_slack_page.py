@@ -194,7 +194,7 @@ def test_what_an_older_record_does_not_have_is_said_to_be_not_measured() -> None
     run = run_of({**older, **chained}, older) | {"cell": "UnICORNN-128", "measured_by": plan.MEASURED - 1}
     run |= {"task": plan.LARGE[0].task, "network": {"cell": "unicornn", "num_layers": 1, "hidden_size": 4}}
     text = " ".join(page.page({"a": run}).split())
-    assert "| 1 hold, 1 not measured |" in text and "but for 1 of their 2 checkpoints" in text
+    assert "| 1 hold, 1 missing |" in text and "but for 1 of their 2 checkpoints" in text
     assert "are of seed 0, at 1 of its 2 checkpoints: of the others no weights are left." in text
     assert "at the 1 of these at which they are measured, those on the derivative of an error" in text
     (row,) = page._bounded([run_of({"through layers | ‖dXᴸₙ/dXˡ₁‖∞ | sam-54": ["h", 0.5, 0.0]})])
@@ -249,5 +249,6 @@ def test_what_the_page_calls_certified_is_exceeded_in_the_record_at_those_weight
     run = script.opened(RECORD)["BIDMC RR / UnICORNN-128 / seed 0"]
     (rows,) = (each["rows"] for each in run["checkpoints"] if each["step"] == step)
     for row in certified["rows"]:
-        letter, slack, _ = rows[f"through layers | ‖dXᴸₙ/dXˡ₁‖∞ | {row['statement']}"]
+        letter, bound, measured = rows[f"through layers | ‖dXᴸₙ/dXˡ₁‖∞ | {row['statement']}"]
+        slack = bound - measured
         assert letter == "x" and row["exceeds"] and row["agree"] and -slack >= row["decades at least"] - 1e-6
