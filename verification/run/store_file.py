@@ -367,7 +367,7 @@ def _tables() -> dict[str, str]:
 
 def beside(path: Path) -> tuple[Path, Path]:
     """SQLite's own files of a database: the log, and the memory that processes share."""
-    return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
+    return path.parent / f"{path.name}-wal", path.parent / f"{path.name}-shm"
 
 
 def _is_readable(database: sqlite3.Connection) -> bool:

@@ -14,8 +14,11 @@ from verification.training.folder import LOCK
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """TrainingError if another process trains into the folder; a lock that ends with this process."""
-    path = folder / LOCK
+    """TrainingError if another process trains into the folder; a lock that ends with this process.
+
+    A folder that was not there is gone again if nothing came into it but the lock.
+    """
+    path, is_new = folder / LOCK, not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path.open("ab").close()  # the lock itself does not tell a folder without permission from a held lock
@@ -33,4 +36,9 @@ def alone_in(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        lock.release()
+        if is_new and [*folder.iterdir()] == [path]:
+            path.unlink()
+            lock.release()
+            folder.rmdir()
+        else:
+            lock.release()

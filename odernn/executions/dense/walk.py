@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from odernn.executions.cpu.kernels.vector import REGISTER
 from odernn.executions.cpu.memory import fresh
 from odernn.executions.cpu.threads import add_products, given_threads, in_threads
 from odernn.executions.dense.form import Form
+from odernn.executions.dense.passes import passes_of
 
 PIECE_BYTES = 1 << 22
 """Of dE/da at a time: small enough for caches, large enough for what is done between pieces not to count."""
@@ -40,14 +40,13 @@ FEW = 16
 WORK_A_THREAD = 1 << 22
 """Multiplications and additions of a piece below which a second thread costs more than it brings."""
 
-_PASSES = "odernn.executions.dense.passes"
 _NUMBERS = {torch.float32: types.float32, torch.float64: types.float64}
 
 
 @cache
 def form_of(name: str) -> Form:
     """The form of the recurrence whose passes are the file of that name."""
-    form: Form = import_module(f"{_PASSES}.{name}").FORM
+    form: Form = passes_of(name).FORM
     return form
 
 
@@ -59,7 +58,7 @@ def _sources() -> str:
 @cache
 def compiled_passes(name: str, way: str, dtype: torch.dtype) -> tuple[Any, ...]:
     """Its passes, one a stage, compiled: each has an ``address``."""
-    functions: Sequence[Callable[..., None]] = getattr(import_module(f"{_PASSES}.{name}"), way)
+    functions: Sequence[Callable[..., None]] = getattr(passes_of(name), way)
     return tuple(by_address(function, _NUMBERS[dtype], _sources()) for function in functions)
 
 

@@ -450,10 +450,3 @@ def test_the_execution_of_a_network_is_that_of_its_layers(label: str):
     network.layers[1]._execution = "parallel"
     with pytest.raises(ValueError, match=refused):
         network(torch.zeros(2, 1, 3))
-
-
-@pytest.mark.parametrize("label", CELLS)
-def test_without_values_the_fused_recurrence_says_what_it_needs(label: str):
-    network = CELLS[label](execution="cpu", device="meta")
-    with pytest.raises(ValueError, match='x is on meta, but execution="cpu" runs on the CPU'):
-        network(torch.zeros(2, 1, 3, device="meta"))
