@@ -137,6 +137,7 @@ def test_sizes_that_fill_no_vector_no_tile_and_no_panel(label, dtype, batch, siz
 @pytest.mark.parametrize("label", ["lem", "lipschitz midpoint", "scornn", "linoss im", "antisymmetric gated"])
 def test_pieces_of_time_and_threads_change_no_state_and_hardly_a_gradient(label, monkeypatch: pytest.MonkeyPatch):
     """What is summed over time is summed in another order, a piece at a time; nothing else depends on either."""
+    from odernn.executions.cpu import threads
     from odernn.executions.dense import walk
 
     fused, _ = pair(label, torch.float64, size=11)
@@ -144,12 +145,17 @@ def test_pieces_of_time_and_threads_change_no_state_and_hardly_a_gradient(label,
     expected = everything(fused, u)
     monkeypatch.setattr(walk, "PIECE_BYTES", 20 * 11 * 8 * 5 * 13)
     monkeypatch.setattr(walk, "WORK_A_THREAD", 1)
-    threads = torch.get_num_threads()
+    monkeypatch.setattr(threads, "PRODUCT_A_THREAD", 1)
+    before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
         found = everything(fused, u)
+        for mode in (torch.no_grad, torch.inference_mode):
+            with mode():
+                output, _ = fused(u)
+            assert torch.allclose(output, expected[0], rtol=1e-12, atol=1e-12)
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
     states = 1 + len(fused.layers[0].state_names)
     assert all(map(torch.equal, found[:states], expected[:states]))
     for ours, theirs in zip(found[states:], expected[states:], strict=True):
