@@ -395,6 +395,37 @@ def test_nan_inputs_give_nan(label: str):
     assert output[2:, 1].isnan().all() and output[:, 0].isfinite().all() and output[:2].isfinite().all()
 
 
+LARGE = [0.0, -0.0, 3e19, -3e19, torch.inf, -torch.inf, torch.nan]
+
+
+def relu_once(x: torch.Tensor) -> torch.Tensor:
+    weights = torch.zeros(len(LARGE))
+    recurrence = dense.DenseRecurrence("independent", {}, (1.0,), {"w": weights})
+    return dense.rows(recurrence, (torch.zeros(1, len(LARGE)),), x)[0]
+
+
+def test_relu_of_what_overflows_is_relu():
+    """Squares of 3e19 are ∞ in float32."""
+    x = torch.tensor(LARGE).view(1, 1, -1).requires_grad_()
+    found, expected = relu_once(x), torch.relu(x)
+    assert torch.equal(found.nan_to_num(7.0), expected.nan_to_num(7.0))
+    ours, theirs = (torch.autograd.grad(each.sum(), x)[0].flatten() for each in (found, expected))
+    assert torch.equal(ours[:-1], theirs[:-1]) and ours[-1].isnan()
+
+
+def test_modrelu_of_what_overflows_is_modrelu():
+    x = torch.tensor(LARGE).view(1, 1, -1).requires_grad_()
+    b = torch.full((len(LARGE),), -0.5, requires_grad=True)
+    none = torch.zeros(len(LARGE), len(LARGE))
+    found = dense.orthogonal(x, W=none, b=b, h0=torch.zeros(1, len(LARGE)))
+    expected = torch.sign(x) * torch.relu(x.abs() + b)
+    expected = torch.where(x.isnan(), x, expected)
+    assert torch.equal(found.nan_to_num(7.0), expected.nan_to_num(7.0))
+    by_x, by_b = torch.autograd.grad(found.sum(), (x, b))
+    assert by_x.flatten()[:-1].tolist() == [0.0, 0.0, 1.0, 1.0, 1.0, 1.0] and by_x.flatten()[-1].isnan()
+    assert by_b[:-1].tolist() == [0.0, 0.0, 1.0, -1.0, 1.0, -1.0]
+
+
 @pytest.mark.parametrize("label", only(CELLS, "scornn", "lem"))
 def test_a_second_derivative_is_refused_and_a_graph_is_traced(label: str):
     fused, _ = pair(label, torch.float64)
