@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import pairwise
@@ -67,23 +67,44 @@ def in_threads(
 def share(tasks: list[Callable[[], Any]], threads: int) -> None:
     """All tasks, in so many threads, each of which takes another one when it is done.
 
-    One that gets less of a processor does less, and nobody waits for one that has not begun.
+    One that gets less of a processor does less, and nobody waits for one that has not begun. After an error, Ctrl-C
+    among them, those at work are waited for, and the first error is raised.
     """
 
-    @torch.no_grad()  # which every thread has to be told
-    def work() -> None:
-        while True:
-            try:
-                task = tasks.pop()
-            except IndexError:  # all are taken, the last one maybe by another thread
-                return
-            task()
+    is_inference = torch.is_inference_mode_enabled()
+    helpers: list[Future[None]] = []
+    errors: list[BaseException] = []
 
-    helpers = [_pool().submit(work) for _ in range(min(threads, len(tasks)) - 1)]
-    work()
-    for helper in helpers:
-        if not helper.cancel():
-            helper.result()
+    def work() -> None:
+        with torch.inference_mode(is_inference), torch.no_grad():  # which every thread has to be told
+            while True:
+                try:
+                    task = tasks.pop()
+                except IndexError:  # all are taken, the last one maybe by another thread
+                    return
+                task()
+
+    try:
+        for _ in range(min(threads, len(tasks)) - 1):
+            helpers.append(_pool().submit(work))
+        work()
+    except BaseException as error:
+        errors.append(error)
+    _end(tasks, helpers, errors)
+    errors += [error for each in helpers if not each.cancelled() and (error := each.exception()) is not None]
+    if errors:
+        raise errors.pop(0)
+
+
+def _end(tasks: list[Callable[[], Any]], helpers: list[Future[None]], errors: list[BaseException]) -> None:
+    """No task is begun or at work any more: they hold addresses of what the caller frees. Ctrl-C waits in errors."""
+    while True:
+        try:
+            tasks.clear()
+            wait([helper for helper in helpers if not helper.cancel()])
+            return
+        except BaseException as error:
+            errors.append(error)
 
 
 def add_products(products: list[tuple[Tensor, Tensor, Tensor]], *, is_added: bool = True) -> None:
@@ -107,5 +128,15 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="odernn")
 
 
-if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+def _begin_child() -> None:
+    """A child process has none of its parent's threads: no pool, no lock that one holds, no operator that one runs."""
+    global _lock
+    _pool.cache_clear()
+    _lock = Lock()
+    if _saved:
+        torch.set_num_threads(_saved[0])
+        _saved.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_child)

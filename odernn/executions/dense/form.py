@@ -35,6 +35,7 @@ class Form:
     drives    for every plane of x the number of the plane of dE/dx among the gradients
     gradients planes of dE/da and dE/dx; one of them may be both
     vectors   coefficients of one number a unit
+    numbers   of c after 0, 1 and ½, the same for all units
     """
 
     states: int
@@ -43,6 +44,7 @@ class Form:
     gradients: int
     stages: tuple[DenseStage, ...]
     vectors: int = 0
+    numbers: int = 1
 
     @property
     def costates(self) -> int:

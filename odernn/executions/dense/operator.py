@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from odernn.executions.autocast import in_full_digits
+from odernn.executions.dense.shapes import check_given, check_rows
 from odernn.executions.operators import differentiable
 
 _FORWARD, _BACKWARD = "odernn::dense_forward", "odernn::dense_backward"
@@ -56,7 +57,9 @@ def _forward(
 def _fake_forward(name, u, V, b, matrices, vectors, first, numbers):  # type: ignore[no-untyped-def]
     from odernn.executions.dense.walk import form_of
 
-    form, shape = form_of(name), (u.shape[0], *first[0].shape)
+    form = form_of(name)
+    check_given(name, form, u, V, b, matrices, vectors, first, numbers)
+    shape = (u.shape[0], *first[0].shape)
     states = [first[0].new_empty(shape) for _ in range(form.states)]
     return [*states, first[0].new_empty((form.kept, *shape))]
 
@@ -86,6 +89,10 @@ def _backward(
 
 @torch.library.register_fake(_BACKWARD)
 def _fake_backward(name, asked, rows, u, V, b, matrices, vectors, first, numbers, needs_u):  # type: ignore[no-untyped-def]
+    from odernn.executions.dense.walk import form_of
+
+    check_given(name, form_of(name), u, V, b, matrices, vectors, first, numbers)
+    check_rows(name, form_of(name), asked, rows, u, first[0])
     by_u = u.new_empty(u.shape if V is None or needs_u else 0)
     optional = [u.new_empty(0) if each is None else each.new_empty(each.shape) for each in (V, b)]
     return [by_u, *optional, *(each.new_empty(each.shape) for each in (*matrices, *vectors, *first))]

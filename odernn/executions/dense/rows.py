@@ -35,7 +35,7 @@ class DenseRecurrence:
 
     name: str
     matrices: Mapping[str, Tensor]
-    numbers: Sequence[Tensor | float] = ()
+    numbers: Sequence[Tensor | float]
     vectors: Mapping[str, Tensor] = field(default_factory=dict)
 
 
@@ -48,13 +48,14 @@ def rows(
 ) -> tuple[Tensor, ...]:
     """The rows of all blocks of the state, (time, batch, hidden) each, for x = V u + b, or x = u where there is no V.
 
-    Raises TypeError and ValueError for a wrong dtype or device, NotImplementedError in forward mode.
+    Raises TypeError and ValueError for a wrong dtype, shape, count or device, NotImplementedError in forward mode.
     """
     named = {f"state {number}": block for number, block in enumerate(state, 1)}
     _check(u, {"V": V, "b of V u + b": b, **recurrence.matrices, **recurrence.vectors, **named})
     matrices, vectors = list(recurrence.matrices.values()), list(recurrence.vectors.values())
     numbers = [torch.as_tensor(number, dtype=torch.float64, device=u.device) for number in recurrence.numbers]
-    found = operator.forward(recurrence.name, u, V, b, matrices, vectors, list(state), torch.stack(numbers))
+    both = torch.stack(numbers) if numbers else torch.empty(0, dtype=torch.float64, device=u.device)
+    found = operator.forward(recurrence.name, u, V, b, matrices, vectors, list(state), both)
     return tuple(found[:-1])
 
 

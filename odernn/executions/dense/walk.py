@@ -27,6 +27,7 @@ from odernn.executions.cpu.memory import fresh
 from odernn.executions.cpu.threads import add_products, given_threads, in_threads
 from odernn.executions.dense.form import Form
 from odernn.executions.dense.passes import passes_of
+from odernn.executions.dense.shapes import check_given, check_rows
 
 PIECE_BYTES = 1 << 22
 """Of dE/da at a time: small enough for caches, large enough for what is done between pieces not to count."""
@@ -88,6 +89,7 @@ class DenseWalk:
         numbers: Tensor,
     ) -> None:
         self.name, self.form, self.inputs = name, form_of(name), inputs
+        check_given(name, self.form, inputs.u, inputs.V, inputs.b, matrices, vectors, first, numbers)
         self.u, self.steps = inputs.u.contiguous(), len(inputs.u)
         self.matrices, self.vectors = [each.detach() for each in matrices], [each.detach() for each in vectors]
         self.first = [each.contiguous() for each in first]
@@ -195,6 +197,7 @@ class DenseWalk:
 
     def backward(self, asked: Sequence[Tensor | None], rows: Sequence[Tensor], needs_u: bool) -> list[Tensor]:
         """dE by u, V, b, the matrices, the vectors and the first states; empty where there is no such thing."""
+        check_rows(self.name, self.form, asked, rows, self.u, self.like)
         return DenseCostates(self, rows, needs_u).take_back(asked)
 
     def record(self, rows: Sequence[Tensor]) -> list[Tensor]:
@@ -240,11 +243,15 @@ class DenseCostates:
     def _collect(self, gradients: list[Tensor], n0: int, n1: int) -> None:
         """A piece's dE/da and dE/dx to the matrices, V, b and u."""
         form, n, products = self.walk.form, self.walk.hidden, []
+        by_matrices = iter(self.by_matrices)
         for number, stage in enumerate(form.stages):
+            if not stage.sources:
+                continue
+            by_matrix = next(by_matrices)
             for r in range(stage.results):
                 g = gradients[stage.gradient + r].flatten(0, 1)
                 for k in range(stage.sources):
-                    out = self.by_matrices[number][r * n : (r + 1) * n, k * n : (k + 1) * n]
+                    out = by_matrix[r * n : (r + 1) * n, k * n : (k + 1) * n]
                     products += self._products(out, g, stage.source + k, n0, n1, is_before=number == 0)
         by_x = [gradients[index] for index in form.drives]
         V = self.walk.inputs.V

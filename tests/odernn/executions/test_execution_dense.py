@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +137,7 @@ def test_sizes_that_fill_no_vector_no_tile_and_no_panel(label, dtype, batch, siz
 @pytest.mark.parametrize("label", ["lem", "lipschitz midpoint", "scornn", "linoss im", "antisymmetric gated"])
 def test_pieces_of_time_and_threads_change_no_state_and_hardly_a_gradient(label, monkeypatch: pytest.MonkeyPatch):
     """What is summed over time is summed in another order, a piece at a time; nothing else depends on either."""
+    from odernn.executions.cpu import threads
     from odernn.executions.dense import walk
 
     fused, _ = pair(label, torch.float64, size=11)
@@ -144,12 +145,17 @@ def test_pieces_of_time_and_threads_change_no_state_and_hardly_a_gradient(label,
     expected = everything(fused, u)
     monkeypatch.setattr(walk, "PIECE_BYTES", 20 * 11 * 8 * 5 * 13)
     monkeypatch.setattr(walk, "WORK_A_THREAD", 1)
-    threads = torch.get_num_threads()
+    monkeypatch.setattr(threads, "PRODUCT_A_THREAD", 1)
+    before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
         found = everything(fused, u)
+        for mode in (torch.no_grad, torch.inference_mode):
+            with mode():
+                output, _ = fused(u)
+            assert torch.allclose(output, expected[0], rtol=1e-12, atol=1e-12)
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
     states = 1 + len(fused.layers[0].state_names)
     assert all(map(torch.equal, found[:states], expected[:states]))
     for ours, theirs in zip(found[states:], expected[states:], strict=True):
@@ -389,6 +395,37 @@ def test_nan_inputs_give_nan(label: str):
     assert output[2:, 1].isnan().all() and output[:, 0].isfinite().all() and output[:2].isfinite().all()
 
 
+LARGE = [0.0, -0.0, 3e19, -3e19, torch.inf, -torch.inf, torch.nan]
+
+
+def relu_once(x: torch.Tensor) -> torch.Tensor:
+    weights = torch.zeros(len(LARGE))
+    recurrence = dense.DenseRecurrence("independent", {}, (1.0,), {"w": weights})
+    return dense.rows(recurrence, (torch.zeros(1, len(LARGE)),), x)[0]
+
+
+def test_relu_of_what_overflows_is_relu():
+    """Squares of 3e19 are ∞ in float32."""
+    x = torch.tensor(LARGE).view(1, 1, -1).requires_grad_()
+    found, expected = relu_once(x), torch.relu(x)
+    assert torch.equal(found.nan_to_num(7.0), expected.nan_to_num(7.0))
+    ours, theirs = (torch.autograd.grad(each.sum(), x)[0].flatten() for each in (found, expected))
+    assert torch.equal(ours[:-1], theirs[:-1]) and ours[-1].isnan()
+
+
+def test_modrelu_of_what_overflows_is_modrelu():
+    x = torch.tensor(LARGE).view(1, 1, -1).requires_grad_()
+    b = torch.full((len(LARGE),), -0.5, requires_grad=True)
+    none = torch.zeros(len(LARGE), len(LARGE))
+    found = dense.orthogonal(x, W=none, b=b, h0=torch.zeros(1, len(LARGE)))
+    expected = torch.sign(x) * torch.relu(x.abs() + b)
+    expected = torch.where(x.isnan(), x, expected)
+    assert torch.equal(found.nan_to_num(7.0), expected.nan_to_num(7.0))
+    by_x, by_b = torch.autograd.grad(found.sum(), (x, b))
+    assert by_x.flatten()[:-1].tolist() == [0.0, 0.0, 1.0, 1.0, 1.0, 1.0] and by_x.flatten()[-1].isnan()
+    assert by_b[:-1].tolist() == [0.0, 0.0, 1.0, -1.0, 1.0, -1.0]
+
+
 @pytest.mark.parametrize("label", only(CELLS, "scornn", "lem"))
 def test_a_second_derivative_is_refused_and_a_graph_is_traced(label: str):
     fused, _ = pair(label, torch.float64)
@@ -407,6 +444,79 @@ def test_an_exported_network_is_the_network(label: str):
     u = torch.randn(3, 2, 3, dtype=torch.float64)
     exported = torch.export.export(fused, (u,))
     assert torch.equal(exported.module()(u + 1.0)[0], fused(u + 1.0)[0])
+
+
+def with_a_part(given: tuple[Any, ...], index: int, part: Any) -> tuple[Any, ...]:
+    return *given[:index], part, *given[index + 1 :]
+
+
+def wrong_shapes(given: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """The arguments of ``dense_forward`` with one part that kernels would read beyond, or read wrongly."""
+    _, u, V, b, matrices, vectors, first, numbers = given
+    for part in (u[:, :1], u[:, :, :1], torch.cat((u, u), 1), u[0]):
+        yield with_a_part(given, 1, part), "shape"
+    for index, part in ((2, V), (3, b)):
+        if part is not None:
+            yield with_a_part(given, index, part[:1]), "shape"
+    for index, parts in ((4, matrices), (5, vectors), (6, first)):
+        yield with_a_part(given, index, [*parts, u[0]]), "are given"
+        for k, part in enumerate(parts):
+            yield with_a_part(given, index, parts[:k] + parts[k + 1 :]), "are given"
+            yield with_a_part(given, index, [*parts[:k], part[:-1], *parts[k + 1 :]]), "shape"
+    for part in (numbers[:-1], torch.cat((numbers, numbers)), numbers[0]):
+        yield with_a_part(given, 7, part), "shape"
+    if V is None:
+        yield with_a_part(given, 3, u.new_zeros(u.shape[2])), "without V"
+
+
+@pytest.mark.parametrize("has_inputs", [False, True])
+@pytest.mark.parametrize("label", ONCE_A_FORM)
+def test_a_wrong_shape_is_refused_before_it_is_read(label: str, has_inputs: bool):
+    """On meta the fake of the operator refuses it; there nothing could be read."""
+    given = arguments_of(label, lambda *shape: torch.ones(shape, dtype=torch.float64), has_inputs=has_inputs)
+    ops = torch.ops.odernn
+    rows = ops.dense_forward(*given)
+    asked = [None, *rows[1:-1]]
+    backward = (given[0], asked, rows, *given[1:], True)
+    ops.dense_backward(*backward)
+    to_meta = lambda value: torch.utils._pytree.tree_map_only(torch.Tensor, lambda each: each.to("meta"), value)  # noqa: E731
+    for wrong, reason in wrong_shapes(given):
+        for arguments in (wrong, to_meta(wrong)):
+            with pytest.raises(ValueError, match=f"{reason}.* Give "):
+                ops.dense_forward(*arguments)
+        with pytest.raises(ValueError, match=f"{reason}.* Give "):
+            ops.dense_backward(given[0], asked, rows, *wrong[1:], True)
+    for index, part in ((1, asked[1:]), (2, rows[1:]), (2, [row[:-1] for row in rows]), (1, [rows[0][1:], *asked[1:]])):
+        for arguments in (with_a_part(backward, index, part), to_meta(with_a_part(backward, index, part))):
+            with pytest.raises(ValueError, match=r"are given|shape"):
+                ops.dense_backward(*arguments)
+    with pytest.raises(TypeError, match=r"state 1 has dtype torch\.float32"):
+        ops.dense_forward(*with_a_part(given, 6, [each.float() for each in given[6]]))
+
+
+def test_a_layer_refuses_states_of_another_batch_and_no_numbers():
+    x, h0 = torch.zeros(3, 1, 4), torch.zeros(64, 4)
+    with pytest.raises(ValueError, match=r"state 1 has shape \(64, 4\).*'orthogonal'.*takes \(1, 4\)"):
+        dense.orthogonal(x, W=torch.eye(4), b=None, h0=h0)
+    with pytest.raises(ValueError, match=r"vector 1 has shape \(1,\).*takes \(4,\)"):
+        dense.orthogonal(x, W=torch.eye(4), b=torch.zeros(1), h0=h0[:1])
+    with pytest.raises(ValueError, match=r"numbers has shape \(0,\)"):
+        dense.rows(dense.DenseRecurrence("orthogonal", {"W": torch.eye(4)}, (), {"b": torch.zeros(4)}), (h0[:1],), x)
+
+
+def test_a_matrix_after_a_stage_without_one_has_its_own_derivative(monkeypatch: pytest.MonkeyPatch):
+    """Σ_n g_n v_nᵀ, by the only matrix, of the second stage."""
+    from odernn.executions.dense import walk
+
+    stages = (dense.DenseStage(sources=0, results=0), dense.DenseStage(source=1, gradient=1))
+    form = dense.Form(states=1, kept=1, drives=(0,), gradients=2, stages=stages)
+    monkeypatch.setattr(walk, "form_of", lambda name: form)
+    drawn = torch.Generator().manual_seed(0)
+    x, y, v, g = torch.randn(4, 3, 2, 5, generator=drawn, dtype=torch.float64)
+    given = walk.DenseWalk("planted", walk.DenseInputs(x, None, None), [torch.eye(5).double()], [], [y[0]], y[0, 0, :1])
+    costates = walk.DenseCostates(given, [y, v[None]], True)
+    costates._collect([x, g], 0, 3)
+    assert torch.allclose(costates.by_matrices[0], torch.einsum("nbi,nbj->ij", g, v), rtol=1e-14)
 
 
 def test_what_cannot_run_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch):

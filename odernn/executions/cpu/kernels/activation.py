@@ -6,24 +6,23 @@ from typing import Any
 
 from odernn.executions.cpu.kernels.compilation import CONTRACT, compiled
 from odernn.executions.cpu.kernels.tanh import tanh_contracted
-from odernn.executions.cpu.kernels.vector import where_smaller
+from odernn.executions.cpu.kernels.vector import everywhere, where_smaller
 
 
 @compiled(CONTRACT)
 def activation(a: Any, is_relu: Any, zero: Any) -> Any:
     """max(a, 0) if ``is_relu`` is not 0, else tanh a; NaN stays NaN."""
     if is_relu != zero:
-        return where_smaller(a, zero, a - a, a)
+        return where_smaller(a, zero, everywhere(zero, a), a)
     return tanh_contracted(a)
 
 
 @compiled(CONTRACT)
 def slope(s: Any, is_relu: Any, zero: Any, one: Any) -> Any:
-    """Its derivative where its value is s; of relu 0 at 0."""
-    squared = s * s
+    """Its derivative where its value is s; of relu 0 at 0, where s itself is that; NaN stays NaN."""
     if is_relu != zero:
-        return where_smaller(squared * zero, s, squared * zero + one, squared * zero)
-    return one - squared
+        return where_smaller(everywhere(zero, s), s, everywhere(one, s), s)
+    return one - s * s
 
 
 @compiled(CONTRACT)

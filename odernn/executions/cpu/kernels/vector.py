@@ -15,7 +15,7 @@ dependent operations run at a time. Sums and products may be fused and are never
     element(rows, n, j)         rows[n, j], n, j ≥ 0
     smaller(a, b)               a, or b where b < a: NaN of a stays
     where_smaller(a, b, x, y)   x where a < b, else y
-    magnitude, with_sign, power_of_two, divided     as stated there
+    magnitude, with_sign, everywhere, power_of_two, divided     as stated there
 """
 
 from __future__ import annotations
@@ -341,6 +341,20 @@ def _unary(name: str) -> Any:
 
 
 magnitude: Any = _unary("fabs")
+
+
+def _everywhere(_context: Any, number: Any, like: Any) -> Any:
+    if not isinstance(like, Vector) or number != like.dtype:
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _spread(builder, arguments[0], like)
+
+    return like(number, like), codegen
+
+
+everywhere: Any = intrinsic(_everywhere)
+"""The number in every element of a vector as ``like`` is, whatever that has."""
 
 
 def _with_sign(_context: Any, a: Any, b: Any) -> Any:

@@ -15,7 +15,7 @@ from odernn.executions.cpu.kernels.addresses import get, put, width
 from odernn.executions.cpu.kernels.tanh import tanh_contracted as tanh
 from odernn.executions.dense.form import DenseStage, Form
 
-FORM = Form(states=2, kept=1, drives=(0,), gradients=1, stages=(DenseStage(sources=2),))
+FORM = Form(states=2, kept=1, drives=(0,), gradients=1, numbers=4, stages=(DenseStage(sources=2),))
 
 
 def _forward(p: Any, c: Any, count: int) -> None:

@@ -13,7 +13,7 @@ from odernn.executions.cpu.kernels.activation import activation, slope
 from odernn.executions.cpu.kernels.addresses import get, put, width
 from odernn.executions.dense.form import DenseStage, Form
 
-FORM = Form(states=1, kept=1, drives=(0,), gradients=1, stages=(DenseStage(),))
+FORM = Form(states=1, kept=1, drives=(0,), gradients=1, numbers=2, stages=(DenseStage(),))
 
 
 def _forward(p: Any, c: Any, count: int) -> None:

@@ -18,6 +18,7 @@ FORM = Form(
     kept=3,
     drives=(2,),
     gradients=3,
+    numbers=2,
     stages=(DenseStage(), DenseStage(source=1, gradient=1, is_added=False)),
 )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from odernn.executions.cpu.kernels.addresses import get, put, width
-from odernn.executions.cpu.kernels.vector import magnitude, where_smaller, with_sign
+from odernn.executions.cpu.kernels.vector import everywhere, magnitude, where_smaller, with_sign
 from odernn.executions.dense.form import DenseStage, Form
 
 FORM = Form(states=1, kept=0, drives=(0,), gradients=1, stages=(DenseStage(is_added=False),), vectors=1)
@@ -22,20 +22,20 @@ def _forward(p: Any, c: Any, count: int) -> None:
         z = get(p, 0, j) + get(p, 1, j)
         size = magnitude(z)
         length = size + get(p, 2, j)
-        nothing = size * zero  # NaN stays NaN
+        nothing = everywhere(zero, z)
         h = where_smaller(length, zero, nothing, with_sign(length, z))
-        put(p, 4, j, where_smaller(nothing, size, h, size))
+        put(p, 4, j, where_smaller(nothing, size, h, size))  # NaN stays NaN
 
 
 def _backward(p: Any, c: Any, count: int) -> None:
     zero, is_cut = c[0], c[3] != c[0]
     for j in range(0, count, width(p)):
         h, g = get(p, 2, j), get(p, 3, j)
-        size = magnitude(h)
+        size, nothing = magnitude(h), everywhere(zero, h)
         if is_cut:
-            g = where_smaller(size * zero, size, g, size)
+            g = where_smaller(nothing, size, g, size)
         put(p, 4, j, g)
-        put(p, 5, j, get(p, 5, j) + where_smaller(size * zero, h, g, g * zero - g))
+        put(p, 5, j, get(p, 5, j) + where_smaller(nothing, h, g, nothing - g))
 
 
 forward, backward = (_forward,), (_backward,)

@@ -13,7 +13,14 @@ from odernn.executions.cpu.kernels.activation import activation, slope
 from odernn.executions.cpu.kernels.addresses import get, put, width
 from odernn.executions.dense.form import DenseStage, Form
 
-FORM = Form(states=2, kept=2, drives=(0, 1), gradients=2, stages=(DenseStage(), DenseStage(source=1, gradient=1)))
+FORM = Form(
+    states=2,
+    kept=2,
+    drives=(0, 1),
+    gradients=2,
+    numbers=2,
+    stages=(DenseStage(), DenseStage(source=1, gradient=1)),
+)
 
 
 def _forward_p(p: Any, c: Any, count: int) -> None:
