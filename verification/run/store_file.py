@@ -77,6 +77,7 @@ class StoreFile:
     to write. ``as_found``: for those who look for damage, nothing is compared or brought up to date while it opens.
 
     is_checked  whether the file has checksums; one of an older odernn has none until it is written
+    is_made     whether there was no file when the lock was taken: then it is this one's to remove
     """
 
     def __init__(self, path: Path, *, writable: bool, as_found: bool = False) -> None:
@@ -91,6 +92,7 @@ class StoreFile:
             raise StoreError(f'Store "{path}" {problem}')
         if writable:
             self._take_lock()
+        self.is_made = writable and not path.exists()
         try:
             self._database = self._open(writable)
             version = self._check_schema(writable)
@@ -98,6 +100,7 @@ class StoreFile:
             if writable and not as_found:
                 self._begin_writing(version)
         except BaseException:
+            self.undo()
             self.close()
             raise
 
@@ -209,6 +212,12 @@ class StoreFile:
     def close(self) -> None:
         self.close_file()
         self._release()
+
+    def undo(self) -> None:
+        """Remove the file if this one made it; the lock is still held, so nobody else has written it."""
+        self.close_file()
+        for each in (self.path, *beside(self.path)) if self.is_made else ():
+            each.unlink(missing_ok=True)
 
     def close_file(self) -> None:
         """Keep the lock, so that nobody else opens what is put in its place."""
