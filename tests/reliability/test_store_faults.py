@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -166,6 +168,41 @@ def test_a_store_in_a_folder_that_cannot_be_written_is_read(found: dict[str, Ima
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         folder.chmod(0o755)
         assert status == 0 and sorted(each.name for each in folder.iterdir()) == ["store.sqlite"]
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("last", [0, 1, 2])
+def test_mending_that_is_killed_leaves_a_store(
+    whole: Path, monkeypatch: pytest.MonkeyPatch, last: int, links: bool
+) -> None:
+    changed(whole, "UPDATE jobs SET arrays = zeroblob(9) WHERE key = ?", KEYS[3])
+    replace_file, made = os.replace, []
+
+    def counted(call: Callable[..., object]) -> Callable[..., None]:
+        def step(*names: Path) -> None:
+            if len(made) == last:
+                raise KeyboardInterrupt
+            made.append(names)
+            call(*names)
+
+        return step
+
+    def no_links(*_: Path) -> None:
+        raise OSError("no links here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", counted(os.link) if links else no_links)
+        patch.setattr(shutil, "copyfile", counted(shutil.copyfile))
+        patch.setattr(os, "replace", counted(replace_file))
+        if last < 2:
+            with pytest.raises(KeyboardInterrupt):
+                mend(whole)
+        else:
+            mend(whole)
+    assert whole.exists()
+    mend(whole)
+    with Store(whole, writable=True) as store:
+        assert store.has(KEYS) == {*KEYS} - {KEYS[3]} and survey(store).is_sound
 
 
 WRITER = """
