@@ -62,6 +62,10 @@ FAULTS = (sqlite3.Error, MemoryError, OverflowError, UnicodeDecodeError)
 """What Python raises where SQLite meets damage."""
 
 
+_FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
+"""Codes of a disk, a quota or a limit that is full."""
+
+
 class StoreError(Exception):
     """The store cannot be used: one line that says which file, why, and what to do."""
 
@@ -369,9 +373,11 @@ class StoreFile:
         try:
             self._database.execute(statement, values)
         except sqlite3.Error as error:
+            is_full = getattr(error, "sqlite_errorcode", None) in _FULL
+            first = "free some space and" if is_full else "check the file and its folder, then"
             raise StoreError(
-                f'Store "{self.path}" cannot be written: {error}. What was finished is kept: free some space and run '
-                "the same command again."
+                f'Store "{self.path}" cannot be written: {error}. What was finished is kept: {first} run the same '
+                "command again."
             ) from None
 
 

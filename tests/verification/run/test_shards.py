@@ -423,7 +423,7 @@ def test_a_merge_that_fails_leaves_a_store_that_another_run_made_meanwhile(by_ha
         check(*about)
 
     monkeypatch.setattr(shards, "_check_same_run", begun_by_another)
-    with pytest.raises(StoreError, match="holds no run yet|in use by another run"):
+    with pytest.raises(StoreError, match=r"holds no run yet|in use by another run"):
         merge([shard], into)
     others[0].close()
     with Store(into, writable=False) as left:
