@@ -26,7 +26,8 @@ from verification.commands import terminal
 from verification.commands import verify as verify_command
 from verification.domains import Budget
 from verification.run import plan as run
-from verification.run.store import SCHEMA_VERSION, Store
+from verification.run.store import Store
+from verification.run.store_file import SCHEMA_VERSION
 from verification.verdict import Judgement
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
