@@ -14,7 +14,8 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
 from typing import Annotated, Any
 
@@ -110,9 +111,13 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "odernn") -> 
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without "‖" gets "?", not an error
+    with _terminated_like_an_interrupt():
+        return _exit_code(arguments, program)
+
+
+def _exit_code(arguments: Sequence[str], program: str) -> int:
     resumes = False
     try:
-        _terminate_like_an_interrupt()
         action = typer.main.get_command(app).main(arguments, prog_name=program, standalone_mode=False)
         if not isinstance(action, Action):  # --help and --version are done, with an exit code
             return int(action or terminal.DONE)
@@ -170,15 +175,21 @@ def _explained(error: Exception, program: str) -> tuple[int, str]:
     return terminal.INTERNAL, f"internal error: {type(error).__name__}: {error}{hint}"
 
 
-def _terminate_like_an_interrupt() -> None:
-    """SIGTERM stops the workers and keeps the store as Ctrl-C does. Signals belong to the main thread."""
+@contextmanager
+def _terminated_like_an_interrupt() -> Iterator[None]:
+    """Inside, SIGTERM stops the workers and keeps the store as Ctrl-C does. Signals belong to the main thread."""
     if threading.current_thread() is not threading.main_thread():
+        yield
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise terminal.Terminated
 
-    signal.signal(signal.SIGTERM, stop)
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)  # None: not set from Python
 
 
 if __name__ == "__main__":

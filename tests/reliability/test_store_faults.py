@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import sqlite3
+import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -165,6 +168,94 @@ def test_a_store_in_a_folder_that_cannot_be_written_is_read(found: dict[str, Ima
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         folder.chmod(0o755)
         assert status == 0 and sorted(each.name for each in folder.iterdir()) == ["store.sqlite"]
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("last", [0, 1, 2])
+def test_mending_that_is_killed_leaves_a_store(
+    whole: Path, monkeypatch: pytest.MonkeyPatch, last: int, links: bool
+) -> None:
+    changed(whole, "UPDATE jobs SET arrays = zeroblob(9) WHERE key = ?", KEYS[3])
+    replace_file, made = os.replace, []
+
+    def counted(call: Callable[..., object]) -> Callable[..., None]:
+        def step(*names: Path) -> None:
+            if len(made) == last:
+                raise KeyboardInterrupt
+            made.append(names)
+            call(*names)
+
+        return step
+
+    def no_links(*_: Path) -> None:
+        raise OSError("no links here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", counted(os.link) if links else no_links)
+        patch.setattr(shutil, "copyfile", counted(shutil.copyfile))
+        patch.setattr(os, "replace", counted(replace_file))
+        if last < 2:
+            with pytest.raises(KeyboardInterrupt):
+                mend(whole)
+        else:
+            mend(whole)
+    assert whole.exists()
+    mend(whole)
+    with Store(whole, writable=True) as store:
+        assert store.has(KEYS) == {*KEYS} - {KEYS[3]} and survey(store).is_sound
+
+
+WRITER = """
+import os, sys
+from pathlib import Path
+from verification.run.store import Store
+
+store = Store(Path(sys.argv[1]), writable=True)
+for number in range(6):
+    store.put(f"k{number}", kind="search", spec={}, data={}, arrays={}, wall_s=0.5)
+    if number == 2:
+        print("half", flush=True)
+        sys.stdin.readline()
+os._exit(9)
+"""
+
+
+def test_a_reader_of_a_resumed_run_takes_no_job_from_its_writer(tmp_path: Path) -> None:
+    """Whoever opens and closes the file beside SQLite gives up the locks of his process, and the reader the log."""
+    path = tmp_path / "store.sqlite"
+    with Store(path, writable=True):
+        pass
+    command = [sys.executable, "-c", WRITER, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None and writer.stdout.readline() == "half\n"
+        with Store(path, writable=False) as reader:
+            assert reader.has(["k0", "k1", "k2", "k3"]) == {"k0", "k1", "k2"}
+        writer.communicate("\n")
+    with Store(path, writable=False) as reader:
+        assert reader.has(f"k{number}" for number in range(6)) == {f"k{number}" for number in range(6)}
+
+
+@pytest.mark.parametrize("statement", ["ANALYZE", "PRAGMA journal_mode = DELETE", "VACUUM INTO"])
+def test_a_store_that_sqlite_has_tidied_is_read_and_written(whole: Path, statement: str) -> None:
+    reference = seen(whole)
+    if statement == "VACUUM INTO":
+        copy = whole.with_name("copy.sqlite")
+        changed(whole, "VACUUM INTO ?", str(copy))
+        os.replace(copy, whole)
+    else:
+        changed(whole, statement)
+    assert seen(whole) == reference and mend(whole) is None
+    with Store(whole, writable=True) as store:
+        store.put("more", kind="search", spec={}, data={}, arrays={}, wall_s=0.5)
+    with Store(whole, writable=False) as store:
+        assert store.has(["more"]) and survey(store, thorough=True).is_sound
+
+
+def test_where_nothing_can_be_mended_the_advice_is_to_move_the_store_away(whole: Path) -> None:
+    changed(whole, "DROP TABLE sums")
+    with pytest.raises(DamageError, match="move it away") as error:
+        mend(whole)
+    assert "doctor" not in str(error.value)
 
 
 def test_an_error_of_a_store_is_of_one_class() -> None:

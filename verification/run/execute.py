@@ -5,6 +5,7 @@ Equal keys mean equal results (``verification.run.keys``), so a killed run resum
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -99,7 +100,7 @@ def _do(
     for number, outcome in enumerate(perform(jobs.perform, missing), len(finished) + 1):
         job = by_key[outcome.key]
         result = Result(None) if outcome.error else outcome.value
-        if because := _clipped(outcome.error) or _too_long(result.data):
+        if because := _clipped(outcome.error) or _unfit(result.data):
             result = Result(jobs.errors(job, settings, because))
         store.put(
             outcome.key, kind=job.kind, spec=job.spec, data=result.data, arrays=result.arrays, wall_s=outcome.wall_s
@@ -108,16 +109,21 @@ def _do(
 
 
 def _clipped(text: str) -> str:
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")  # SQLite's texts have no lone surrogates
     return text if len(text) <= MOST_WORDS else f"{text[:MOST_WORDS]}… ({len(text):,} characters)"
 
 
-def _too_long(data: Any) -> str:
+def _unfit(data: Any) -> str:
     """Why the cells of a job are not kept: a claim of one's own may say anything, but not at any length."""
     for cell in data if isinstance(data, list) else ():
         for name, text in cell.items():
             most = MOST_WITNESS if name in ("witness", "given") else MOST_WORDS
             if isinstance(text, str) and len(text) > most:
                 return f"{name} of its answer has {len(text):,} characters, and {most:,} are the most that are kept"
+    try:
+        json.dumps(data, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        return f"its answer has the lone surrogate {error.object[error.start]!a}, which is no character of UTF-8"
     return ""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,13 +125,21 @@ def mend(path: Path) -> tuple[Survey, Path] | None:
             target.take_over(store, found.whole)
         store.close_file()
         kept = next(place for place in _places(path) if not place.exists())
-        os.replace(path, kept)
+        _link(path, kept)
         for log, other in zip(beside(path), beside(kept), strict=True):
             if log.exists():
                 os.replace(log, other)
-        os.replace(fresh, path)
+        os.replace(fresh, path)  # until here the path has the damaged store, from here on the new one: never none
         fresh.with_name(f"{fresh.name}.lock").unlink(missing_ok=True)
     return found, kept
+
+
+def _link(path: Path, other: Path) -> None:
+    """The file under a second name; a copy where the folder's file system has no links."""
+    try:
+        os.link(path, other)
+    except OSError:
+        shutil.copyfile(path, other)
 
 
 def _places(path: Path) -> Iterator[Path]:

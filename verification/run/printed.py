@@ -6,7 +6,7 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import TextIO
+from typing import Any, TextIO
 
 MARK = "printed by a job or a file that was loaded: "
 
@@ -26,6 +26,25 @@ class MarkedStream(io.TextIOBase):
         for line in lines:
             self._say(line)
         return len(text)
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return getattr(sys.stderr, "encoding", None) or "utf-8"
+
+    @property
+    def errors(self) -> str | None:  # type: ignore[override]
+        return getattr(sys.stderr, "errors", None)
+
+    def fileno(self) -> int:
+        return super().fileno() if sys.stderr is None else sys.stderr.fileno()
+
+    def flush(self) -> None:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        """Its bytes and settings (``buffer``, ``reconfigure``) are those of stderr, where what is printed goes."""
+        return getattr(sys.stderr, name)
 
     def end(self) -> None:
         """Say what has no end of its line yet."""

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from verification.run.store import Run, Store, StoredJob, StoreError
-from verification.run.store_file import beside
 
 Item = TypeVar("Item")
 
@@ -98,17 +97,6 @@ def merge(sources: Sequence[Path], into: Path) -> Merged:
     gives way to one that did not. MergeError otherwise, and where the stores are not of one run; DamageError for a
     store that is damaged: nothing is written, and no file made.
     """
-    existed = into.exists()
-    try:
-        return _merged(sources, into, existed=existed)
-    except BaseException:
-        if not existed:
-            for each in (into, *beside(into)):
-                each.unlink(missing_ok=True)
-        raise
-
-
-def _merged(sources: Sequence[Path], into: Path, *, existed: bool) -> Merged:
     with ExitStack() as stack:
         paths = [
             path for path in dict.fromkeys(sources) if not (into.exists() and path.exists() and path.samefile(into))
@@ -119,33 +107,41 @@ def _merged(sources: Sequence[Path], into: Path, *, existed: bool) -> Merged:
         runs = [_run_of(store) for store in stores]
         for store, run in zip(stores, runs, strict=True):
             _check_same_run(stores[0].path, runs[0], store.path, run)
-        if not existed and not stores:
+        if not stores and not into.exists():
             raise MergeError(f'Store "{into}" does not exist, and there is nothing to merge into it.')
-        if existed and runs and into.stat().st_size:
+        if runs and into.exists() and into.stat().st_size:
             with Store(into, writable=False) as before:  # a store of an older odernn is changed by opening it to write
                 if before.has_run():
                     _check_same_run(into, _run_of(before), paths[0], runs[0])
         target = stack.enter_context(Store(into, writable=True))
-        own = [_run_of(target)] if existed and target.has_run() else []
-        if own and runs:
-            _check_same_run(into, own[0], paths[0], runs[0])
-        run = (runs or own)[0]
-        held, repeated = _gathered([target, *stores], (*run.independent, *run.keys))
-        fresh = [(key, job) for key, job in held.items() if job.store is not target]
-        settings = {name: value for name, value in run.settings.items() if name != "shard"}
-        count = _count((*own, *runs))
-        merged = Merged(
-            run=run,
-            jobs=len(held),
-            added=len(fresh),
-            repeated=repeated,
-            failed=sum(job.failed for job in held.values()),
-            missing=tuple(_missing(run.independent, held, count)),
-            unjudged=sum(key not in held for key in run.keys if key not in set(run.independent)),
-        )
-        rows = (row for key, job in fresh if (row := job.store.row(key)) is not None)
-        target.absorb(rows, Run(run.name, settings | {"shards": count}, run.keys), complete=merged.complete)
-        return merged
+        try:
+            return _merged(target, stores, runs)
+        except BaseException:
+            target.undo()
+            raise
+
+
+def _merged(target: Store, stores: Sequence[Store], runs: Sequence[Run]) -> Merged:
+    own = [_run_of(target)] if target.has_run() else []
+    if own and runs:
+        _check_same_run(target.path, own[0], stores[0].path, runs[0])
+    run = (*runs, *own)[0]
+    held, repeated = _gathered([target, *stores], (*run.independent, *run.keys))
+    fresh = [(key, job) for key, job in held.items() if job.store is not target]
+    settings = {name: value for name, value in run.settings.items() if name != "shard"}
+    count = _count((*own, *runs))
+    merged = Merged(
+        run=run,
+        jobs=len(held),
+        added=len(fresh),
+        repeated=repeated,
+        failed=sum(job.failed for job in held.values()),
+        missing=tuple(_missing(run.independent, held, count)),
+        unjudged=sum(key not in held for key in run.keys if key not in set(run.independent)),
+    )
+    rows = (row for key, job in fresh if (row := job.store.row(key)) is not None)
+    target.absorb(rows, Run(run.name, settings | {"shards": count}, run.keys), complete=merged.complete)
+    return merged
 
 
 def _run_of(store: Store) -> Run:

@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS whole (id INTEGER PRIMARY KEY, parts INTEGER NOT NULL
 """
 
 
-_OWN_TABLES = {"jobs", "runs", "measurements", "sums", "whole"}
+_OWN_TABLES = frozenset({"jobs", "runs", "measurements", "sums", "whole"})
 MEASURED = "run, step, layer, quantity, bound, value, n, sample, neuron, log_bound, holds, axis, series"
 
 
@@ -62,6 +62,10 @@ FAULTS = (sqlite3.Error, MemoryError, OverflowError, UnicodeDecodeError)
 """What Python raises where SQLite meets damage."""
 
 
+_FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
+"""Codes of a disk, a quota or a limit that is full."""
+
+
 class StoreError(Exception):
     """The store cannot be used: one line that says which file, why, and what to do."""
 
@@ -77,6 +81,7 @@ class StoreFile:
     to write. ``as_found``: for those who look for damage, nothing is compared or brought up to date while it opens.
 
     is_checked  whether the file has checksums; one of an older odernn has none until it is written
+    is_made     whether there was no file when the lock was taken: then it is this one's to remove
     """
 
     def __init__(self, path: Path, *, writable: bool, as_found: bool = False) -> None:
@@ -91,6 +96,7 @@ class StoreFile:
             raise StoreError(f'Store "{path}" {problem}')
         if writable:
             self._take_lock()
+        self.is_made = writable and not path.exists()
         try:
             self._database = self._open(writable)
             version = self._check_schema(writable)
@@ -98,6 +104,7 @@ class StoreFile:
             if writable and not as_found:
                 self._begin_writing(version)
         except BaseException:
+            self.undo()
             self.close()
             raise
 
@@ -122,8 +129,11 @@ class StoreFile:
     def _check_schema(self, writable: bool) -> int:
         """The version. StoreError for a database of another program, of a newer odernn, or (to read) without tables."""
         try:
+            self._database.execute("BEGIN")  # both of one moment: a writer may be adding the tables
             version = int(self._database.execute("PRAGMA user_version").fetchone()[0])
             tables = dict(self._database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+            mode = self._database.execute("PRAGMA journal_mode").fetchone()[0]
+            self._database.rollback()
         except FAULTS as error:
             where = " It has a log beside it, and its folder cannot be written: copy both." if self._log_size() else ""
             raise StoreError(
@@ -141,16 +151,21 @@ class StoreFile:
             )
         if version == 0 and not writable:
             raise StoreError(f'Store "{self.path}" holds no odernn tables. Run `odernn verify --store {self.path}`.')
-        if version == SCHEMA_VERSION and (tables != _tables() or not self._is_in_wal_mode()):
-            raise self.damage("its head is not what odernn writes")
+        own = {name: statement for name, statement in tables.items() if name in _OWN_TABLES}  # ANALYZE adds another
+        if version == SCHEMA_VERSION and own != _tables():
+            raise self._lost("its head is not what odernn writes")
+        if version == SCHEMA_VERSION and mode != "wal" and self._log_size():
+            raise self._lost("it has a log beside it, and its head says that there is none")
         if 0 < version < SCHEMA_VERSION and "sums" in tables:
-            raise self.damage(f"it says that its schema is {version}, which had no checksums, and it has some")
+            raise self._lost(f"it says that its schema is {version}, which had no checksums, and it has some")
         return version
 
-    def _is_in_wal_mode(self) -> bool:
-        """Whether the two bytes say so without which SQLite would pass over the log."""
-        with self.path.open("rb") as file:
-            return file.read(20)[18:] == b"\2\2"
+    def _lost(self, what: str) -> DamageError:
+        """Damage that nobody can mend, because it hides where the parts are."""
+        return DamageError(
+            f'Store "{self.path}" is damaged: {what}. Nothing of it can be told to be whole: move it away, and '
+            "`odernn verify` does all of it again."
+        )
 
     def _begin_writing(self, version: int) -> None:
         """Make the tables, or those of an older odernn up to date: a part gets the checksum of what it is."""
@@ -201,6 +216,12 @@ class StoreFile:
     def close(self) -> None:
         self.close_file()
         self._release()
+
+    def undo(self) -> None:
+        """Remove the file if this one made it; the lock is still held, so nobody else has written it."""
+        self.close_file()
+        for each in (self.path, *beside(self.path)) if self.is_made else ():
+            each.unlink(missing_ok=True)
 
     def close_file(self) -> None:
         """Keep the lock, so that nobody else opens what is put in its place."""
@@ -352,9 +373,11 @@ class StoreFile:
         try:
             self._database.execute(statement, values)
         except sqlite3.Error as error:
+            is_full = getattr(error, "sqlite_errorcode", None) in _FULL
+            first = "free some space and" if is_full else "check the file and its folder, then"
             raise StoreError(
-                f'Store "{self.path}" cannot be written: {error}. What was finished is kept: free some space and run '
-                "the same command again."
+                f'Store "{self.path}" cannot be written: {error}. What was finished is kept: {first} run the same '
+                "command again."
             ) from None
 
 

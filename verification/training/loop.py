@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -201,21 +202,26 @@ class TrainingRun:
             checkpoints.write_atomically(path, to_json(facts))
         if self.own.writes:
             checkpoints.remove_unfinished(self.folder, (RUN, LATEST, BEST, LOG, RESULT))
-        self._resume()
+        is_before = self._resume()
         if not self.own.agree(json.dumps([facts["digest"], checksums(facts), self.progress.step])):
             raise TrainingError(
                 f'The processes do not begin alike: not all see the same data, or the same "{self.folder / LATEST}". '
                 "Give them folders that all of them can read."
             )
+        if is_before and self.own.writes:  # all have read it; else the next write put the damaged one in its place
+            os.replace(self.folder / PREVIOUS, self.folder / LATEST)
         self.own.share(self.model)
 
-    def _resume(self) -> None:
-        """Go on from the latest checkpoint, or from the one before where that is damaged or gone, with a warning."""
+    def _resume(self) -> bool:
+        """Go on from the latest checkpoint, or from the one before where that is damaged or gone, with a warning;
+        whether it was the one before.
+        """
         here, before = self.folder / LATEST, self.folder / PREVIOUS
         if not here.exists() and not before.exists():
-            return
+            return False
         try:
             self._continue(self._read(LATEST))
+            return False
         except TrainingError as error:
             is_lost = isinstance(error, checkpoints.DamagedCheckpointError) or not here.exists()
             if not is_lost or not before.exists():
@@ -228,6 +234,7 @@ class TrainingRun:
                     checkpoints.DamagedCheckpointWarning,
                     stacklevel=2,
                 )
+            return True
 
     def facts(self) -> dict[str, Any]:
         """What fixes the run. The data by their checksums, wherever they lie."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +16,7 @@ from tests.tiers import slow
 from verification.cli import main
 from verification.commands.terminal import DONE, FAILED, USAGE
 from verification.run import execute
-from verification.run.printed import MARK
+from verification.run.printed import MARK, apart
 
 Verify: TypeAlias = "Callable[..., Done]"
 
@@ -115,3 +117,27 @@ def test_an_answer_without_end_is_an_error_that_gives_its_length(verify: Verify)
         (cell,) = cells(done)
         assert done.returncode == FAILED and cell["verdict"] == "error" and said in cell["because"]
         assert len(cell["because"]) < execute.MOST_WORDS + 200
+
+
+def test_a_text_that_is_no_utf_8_is_an_error_cell(verify: Verify) -> None:
+    for ask, said in (
+        (r"return Attempt('x\ud800', 1)", "its answer has the lone surrogate '\\ud800'"),
+        (r"raise ValueError('y\udfff')", "its answer has the lone surrogate '\\udfff'"),
+    ):
+        done = verify(ask, "--json", "--jobs", "0")
+        (cell,) = cells(done)
+        assert done.returncode == FAILED and cell["verdict"] == "error" and said in cell["because"]
+
+
+def test_who_asks_stdout_what_it_is_hears_of_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+    with apart():
+        assert sys.stdout.encoding == sys.stderr.encoding and sys.stdout.fileno() == sys.stderr.fileno()
+        sys.stdout.buffer.write(b"bytes")
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+        sys.stdout.flush()
+    assert capfd.readouterr() == ("", "bytes")
+
+
+def test_the_command_gives_the_handler_of_sigterm_back() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    assert main(["--version"]) == DONE and signal.getsignal(signal.SIGTERM) is before

@@ -411,3 +411,27 @@ def test_a_row_knows_whether_it_failed():
     row = StoredJob("a", "search", "{}", '{"error": "no"}', b"", 0.0, "")
     assert row.failed and not replace(row, data='{"found": []}').failed
     assert shards.Share(2, 3).of("abcdefgh") == "beh"
+
+
+def test_a_merge_that_fails_leaves_a_store_that_another_run_made_meanwhile(by_hand, tmp_path, monkeypatch):
+    shard, into = by_hand("1", ALL), tmp_path / "all"
+    others, check = [], shards._check_same_run
+
+    def begun_by_another(*about):
+        others.append(Store(into, writable=True))
+        others[0].put("theirs", kind="search", spec={}, data={}, arrays={}, wall_s=0.5)
+        check(*about)
+
+    monkeypatch.setattr(shards, "_check_same_run", begun_by_another)
+    with pytest.raises(StoreError, match=r"holds no run yet|in use by another run"):
+        merge([shard], into)
+    others[0].close()
+    with Store(into, writable=False) as left:
+        assert left.has(["theirs"])
+
+
+def test_a_merge_that_fails_once_it_has_made_its_target_makes_none(by_hand, tmp_path, monkeypatch):
+    monkeypatch.setattr(shards, "_gathered", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        merge([by_hand("1", ALL)], tmp_path / "all")
+    assert not [each for each in tmp_path.glob("all*") if each.suffix != ".lock"]

@@ -249,6 +249,14 @@ def test_a_refused_store_can_be_opened_once_the_reason_is_gone(path):
 # --- faults while running ---------------------------------------------------------------------------------------
 
 
+def test_what_is_no_full_disk_asks_for_no_space(path):
+    with Store(path, writable=True) as store:
+        store._database.execute("PRAGMA query_only = ON")
+        with pytest.raises(StoreError, match=r"readonly database.*check the file and its folder") as raised:
+            put(store, "a", 1)
+    assert "space" not in str(raised.value)
+
+
 def test_a_full_disk_stops_the_run_and_keeps_what_was_finished(path):
     with Store(path, writable=True) as store:
         for number in range(5):

@@ -14,6 +14,7 @@ import torch
 
 from tests.verification.training.plans import plan
 from verification.training import TrainingError, checkpoints, loop, optimizers
+from verification.training.processes import Processes
 
 
 @pytest.fixture
@@ -158,6 +159,18 @@ def test_a_damaged_latest_checkpoint_gives_way_to_the_one_before_and_the_result_
         again = loop.train(plan(tmp_path), tmp_path / "run")
     assert again.test == whole.test and again.steps == whole.progress.step - step
     assert checkpoints.read(latest).facts["progress"]["step"] == whole.progress.step
+
+
+def test_the_checkpoint_that_training_went_on_from_is_the_latest_and_no_write_loses_it(tmp_path: Path) -> None:
+    loop.train(plan(tmp_path), tmp_path / "run")
+    latest, before = tmp_path / "run" / loop.LATEST, tmp_path / "run" / loop.PREVIOUS
+    good = before.read_bytes()
+    latest.write_bytes(latest.read_bytes()[:-3])
+    with pytest.warns(checkpoints.DamagedCheckpointWarning):
+        run = loop.TrainingRun(plan(tmp_path), tmp_path / "run", Processes())
+    assert latest.read_bytes() == good and not before.exists()
+    run.keep()
+    assert before.read_bytes() == good and checkpoints.read(latest).facts["progress"]
 
 
 def test_where_both_are_damaged_training_does_not_begin_anew(tmp_path: Path) -> None:
