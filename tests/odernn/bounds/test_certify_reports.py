@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import pytest
 import torch
 
@@ -126,6 +127,25 @@ def test_a_line_that_no_float_can_hold_is_no_information() -> None:
     assert shown(QuantityBound("q", 100.0, "thm")) == "no information"
     assert shown(QuantityBound("q", 100.0, "thm", sign="≥")) == "≥ 10^43.4"
     assert shown(QuantityBound("q", None, "", "why")) == UNKNOWN
+
+
+def test_what_a_table_shows_is_a_bound_as_well() -> None:
+    """Rounded up after ≤, down after ≥, and by no more than the digits shown; 2⁻⁹ was shown as ≤ 0.00195."""
+    assert shown(QuantityBound("q", math.log(2.0**-9), "thm")) == "≤ 0.00196"
+    logs = [math.log(2.0**-9), 0.0, 1e-12, -1e-12, math.log(0.9995), -9.3, 13.8, -20.0, 87.0]
+    for log in [*logs, 1e-3, -1e-3, *torch.linspace(-30, 80, 300, dtype=torch.float64).tolist()]:
+        with mpmath.workdps(40):
+            up, down = (_number(shown(QuantityBound("q", log, "thm", sign=sign))) for sign in ("≤", "≥"))
+            assert down <= mpmath.exp(log) <= up and up <= down * 1.27, log
+
+
+def _number(text: str) -> mpmath.mpf:
+    """Of "≤ 0.00196", "≤ 10^-8.6" or "≤ 1 + 2e-12"."""
+    first, _, rest = text[2:].partition(" ")
+    if rest:
+        return mpmath.mpf(first) + mpmath.mpf(rest.replace(" ", "").replace("−", "-"))
+    base, _, power = first.partition("^")
+    return mpmath.mpf(base) ** mpmath.mpf(power) if power else mpmath.mpf(base)
 
 
 @pytest.mark.slow
