@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from odernn.bounds.network.report import (
+    OPENING,
     UNKNOWN,
     LayerBounds,
     LogBound,
@@ -28,7 +29,7 @@ def html(shown: NetworkBounds[Any] | LayerBounds | QuantityBound | LogBound) -> 
         return table(HEADERS[1:], [_row(shown)], ALIGN[1:])
     if isinstance(shown, LayerBounds):
         return _layers((shown,))
-    about = f": {shown.title} Bounds for these weights, rounded outward; ≈ marks an estimate."
+    about = f": {shown.title} {' '.join(OPENING)} Rounded outward; ≈ marks an estimate."
     said = "".join(paragraph(sentence) for sentence in sentences(shown.layers))
     return f"<div>{paragraph(about, strong='certify')}{_layers(shown.layers)}{said}</div>"
 

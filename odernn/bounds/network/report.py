@@ -179,9 +179,14 @@ class NetworkBounds(Generic[L]):
 
 
 OPENING = (
-    "Proved for these weights and n ≤ N: of h_n, the state of the exact recurrence, and ĥ_n, what a run computes.\n"
-    "E is the mean over n of ½|y_n − ȳ_n|², y the output of the last layer, or one of its terms; θ is any entry."
+    "Proved for these weights and n ≤ N, from the zero initial state or the learned one, without dropout:",
+    "of h_n, the state of the exact recurrence, and ĥ_n, what a run in this dtype computes where nothing overflows,",
+    "without TF32 and autocast.",
+    "Jacobians and gradients are of exact arithmetic: those of a run may exceed them in the last digits.",
+    "‖∂X_N/∂X_1‖ is how much a small change of a layer's state can grow in N − 1 steps, its inputs held fixed.",
+    "E is the mean over n of ½|y_n − ȳ_n|², y the output of the last layer, or one of its terms; θ is any entry.",
 )
+"""Under which premises, and what the letters mean."""
 
 
 def _table(report: NetworkBounds[LayerBounds]) -> str:
@@ -194,7 +199,8 @@ def _table(report: NetworkBounds[LayerBounds]) -> str:
     align = ("right", "left", "left", "left", "left")
     table = tabulate(rows, HEADERS, disable_numparse=True, colalign=align)
     said = "\n".join(sentences(report.layers))
-    return f"{report.title}\n{OPENING}\n\n{table}" + (f"\n\n{said}" if said else "")
+    opening = "\n".join(OPENING)
+    return f"{report.title}\n{opening}\n\n{table}" + (f"\n\n{said}" if said else "")
 
 
 def sentences(layers: Iterable[LayerBounds]) -> list[str]:

@@ -148,6 +148,23 @@ def _number(text: str) -> mpmath.mpf:
     return mpmath.mpf(base) ** mpmath.mpf(power) if power else mpmath.mpf(base)
 
 
+def test_premises_stand_above_the_table_in_text_and_in_a_notebook() -> None:
+    report = certify(AntisymmetricRNN(2, 3, dt=0.1, gamma=0.0), input_bound=1.0, steps=4)
+    for text in (str(report), report._repr_html_()):
+        for premise in ("zero initial state or the learned one", "without dropout", "nothing overflows", "TF32"):
+            assert text.count(premise) == 1
+        assert "gradients are of exact arithmetic" in text and "E is the mean over n of" in text
+
+
+@pytest.mark.parametrize("kind", [cells.get("indrnn"), torch.nn.GRU])
+def test_a_network_that_trains_with_dropout_is_told_so(kind: Any) -> None:
+    def says(network: Any) -> bool:
+        return "dropout = 0.5" in str(certify(network, input_bound=1.0, steps=3))
+
+    assert says(kind(2, 3, 2, dropout=0.5)) and not says(kind(2, 3, 2, dropout=0.5).eval())
+    assert not says(kind(2, 3, 2))
+
+
 @pytest.mark.slow
 def test_families_are_imported_when_they_are_asked_for() -> None:
     code = (
