@@ -12,6 +12,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 from tabulate import tabulate
 
 from odernn import notebook
+from odernn.bounds.reconstruction import Precision
 
 HEADERS = ("layer", "quantity", "bound", "by", "proved for")
 NO_INFORMATION = "no information"
@@ -68,11 +69,19 @@ def unknown(quantity: str, why: str) -> QuantityBound:
 
 
 def computed_line(
-    quantity: str, exact: float, computed: float | None, theorem: str, about: str = EVERY_INPUT
+    quantity: str,
+    exact: float,
+    computed: float | None,
+    precision: Precision,
+    theorem: str,
+    about: str = EVERY_INPUT,
 ) -> QuantityBound:
-    """The bound on what a run in the dtype computes, and how much of it is rounding."""
+    """The bound on what a run in the dtype computes, and how much of it is rounding; none where it may overflow."""
     if computed is None:
         return unknown(quantity, TOO_COARSE)
+    computed = max(computed, exact)  # two ways to bound: of float64 the exact one can be rounded up by more
+    if computed >= precision.log_largest:
+        return unknown(quantity, f"it may overflow in {precision.name}")
     excess = computed - exact
     added = f"{math.expm1(excess):.1e} of it" if excess < 1 else f"a factor {power_of(excess)}"
     return QuantityBound(quantity, computed, theorem, f"{about}; rounding adds {added}")

@@ -15,10 +15,12 @@ import torch
 from benchmarks import _cell_attacks as attacks
 from odernn import cells, tableaus
 from odernn.bounds import certify
-from odernn.bounds.network.report import UNKNOWN, QuantityBound, shown
+from odernn.bounds.network.report import UNKNOWN, QuantityBound, computed_line, shown
+from odernn.bounds.reconstruction import PRECISIONS
 from odernn.cells.antisymmetric import AntisymmetricRNN
 from odernn.cells.arnn_2_2 import ARNN22
 from odernn.cells.exprnn import ExpRNN
+from odernn.cells.indrnn import IndRNN
 from odernn.cells.linoss import LinOSS
 from odernn.cells.qunn import QUNN
 from odernn.cells.recurrent import RecurrentNetwork
@@ -163,6 +165,28 @@ def test_a_network_that_trains_with_dropout_is_told_so(kind: Any) -> None:
 
     assert says(kind(2, 3, 2, dropout=0.5)) and not says(kind(2, 3, 2, dropout=0.5).eval())
     assert not says(kind(2, 3, 2))
+
+
+@pytest.mark.parametrize(
+    ("network", "dtype", "steps"),
+    [(torch.nn.RNN(1, 1, nonlinearity="relu"), torch.float16, 28), (IndRNN(1, 1), torch.float32, 300)],
+)
+def test_states_that_overflow_in_the_dtype_have_no_bound_as_computed(network: Any, dtype: Any, steps: int) -> None:
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.fill_(1.5)
+        reached = network.to(dtype)(torch.ones(steps, 1, 1, dtype=dtype))[0]
+    assert reached[-1].isinf().all()
+    for count, is_known in ((steps, False), (steps // 3, True)):
+        lines = certify(network, input_bound=1.0, steps=count).layers[0].bounds
+        (line,) = (line for line in lines if "as computed" in line.quantity)
+        assert (line.log is not None) == is_known and ("it may overflow in" in line.about) != is_known
+        assert reached[:count].isfinite().all() == is_known
+
+
+def test_rounding_never_takes_from_a_bound() -> None:
+    line = computed_line("q", 1.0, 1.0 - 2.0**-50, PRECISIONS["float64"], "thm")
+    assert line.log == 1.0 and "rounding adds 0.0e+00 of it" in line.about
 
 
 @pytest.mark.slow
