@@ -31,6 +31,7 @@ from odernn.bounds.network.report import (
 )
 from odernn.bounds.network.states import outward
 from odernn.bounds.network.weights import NetworkWeights, weights_of
+from odernn.bounds.reconstruction import Precision
 
 if TYPE_CHECKING:
     from odernn.cells.unicornn import UnICORNN
