@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
-from odernn.bounds.network.report import UNKNOWN, LayerBounds, LogBound, NetworkBounds, QuantityBound, sentences
+from odernn.bounds.network.report import (
+    OPENING,
+    UNKNOWN,
+    LayerBounds,
+    LogBound,
+    NetworkBounds,
+    QuantityBound,
+    decades,
+    sentences,
+)
 from odernn.written.tables import paragraph, table
-
-DIGITS = 4
-"""Of a logarithm: the last one is rounded up, so that what is shown is a bound as well."""
-
-LOG_10 = Fraction("2.302585092994045"), Fraction("2.302585092994046")
-"""Below and above log 10."""
 
 HEADERS = ("layer", "quantity", "log₁₀ of the bound", "theorem", "proved for")
 ALIGN = ("right", "left", "right", "left", "left")
@@ -28,7 +29,7 @@ def html(shown: NetworkBounds[Any] | LayerBounds | QuantityBound | LogBound) -> 
         return table(HEADERS[1:], [_row(shown)], ALIGN[1:])
     if isinstance(shown, LayerBounds):
         return _layers((shown,))
-    about = f": {shown.title} Bounds for these weights, rounded outward; ≈ marks an estimate."
+    about = f": {shown.title} {' '.join(OPENING)} Rounded outward; ≈ marks an estimate."
     said = "".join(paragraph(sentence) for sentence in sentences(shown.layers))
     return f"<div>{paragraph(about, strong='certify')}{_layers(shown.layers)}{said}</div>"
 
@@ -50,8 +51,4 @@ def _decades(log: float, *, is_lower: bool = False) -> str:
     """A natural logarithm in powers of ten, not below it; of a bound from below, not above it."""
     if math.isinf(log):
         return "−∞: it is 0" if log < 0 else "∞"
-    decades = Fraction(log) / LOG_10[(log < 0) is not is_lower]
-    places = max(DIGITS - 1 - math.floor(math.log10(abs(decades))), 0) if decades else 0
-    scaled = decades * 10**places
-    outward = Decimal(math.floor(scaled) if is_lower else math.ceil(scaled)).scaleb(-places)
-    return f"{outward:.{places}f}".replace("-", "−")
+    return f"{decades(log, is_lower=is_lower):f}".replace("-", "−")

@@ -192,7 +192,7 @@ def _state_lines(layer: Any, states: Level) -> list[QuantityBound]:
         names = ("‖X_n‖₂", "‖X̂_n‖₂")
     return [
         QuantityBound(f"{names[0]}, n ≤ N", exact, theorem, about),
-        computed_line(f"{names[1]} as computed", exact, computed, theorem, about),
+        computed_line(f"{names[1]} as computed", exact, computed, precision_of(layer), theorem, about),
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from odernn.bounds.network.question import Question, check_network
@@ -80,6 +81,7 @@ def certify(
     if first.device.type != "cpu":
         network = copy.deepcopy(network).cpu()
     layers = _nothing_known(network, question) if family is None else _theorems(family)(network, question)
+    layers = tuple(replace(layer, says=(*layer.says, *_premises(network))) for layer in layers)
     dtype, size = str(first.dtype).removeprefix("torch."), int(getattr(network, "hidden_size", 0))
     return NetworkBounds(layers, steps, float(input_bound), float(target_bound), dtype, type(network).__name__, size)
 
@@ -135,6 +137,14 @@ def _theorems(family: Family) -> Layers:
     from odernn.bounds.network import field
 
     return field.layers_of
+
+
+def _premises(network: nn.Module) -> tuple[str, ...]:
+    """What the network now does otherwise than the theorems take it."""
+    dropout = getattr(network, "dropout", 0.0)
+    if network.training and dropout and int(getattr(network, "num_layers", 1)) > 1:
+        return (f"it now trains with dropout = {dropout:g}, and the bounds are of runs without: network.eval().",)
+    return ()
 
 
 def _nothing_known(network: nn.Module, question: Question) -> tuple[LayerBounds, ...]:

@@ -30,7 +30,7 @@ from odernn.bounds.network.levels import (
     report_of,
 )
 from odernn.bounds.network.question import Question
-from odernn.bounds.network.report import EVERY_INPUT, LayerBounds, QuantityBound, computed_line
+from odernn.bounds.network.report import LayerBounds, QuantityBound, computed_line
 from odernn.bounds.network.states import outward
 from odernn.bounds.network.sweeps import (
     NOTHING,
@@ -100,7 +100,8 @@ def _theory(layer: CoRNNLayer, level: Level, steps: int) -> LayerTheory:
     step, root_m = CoupledStep.of(layer), math.log(layer.hidden_size) / 2
     responses = responses_of(step, steps)
     states = responses.sums[:, :, 0]
-    computed = computed_state_logs(step, responses, precision_of(layer))
+    precision = precision_of(layer)
+    computed = computed_state_logs(step, responses, precision)
     y_n, y_hat = states[:, 0], None if computed is None else np.full(steps, computed[0])
     above = Level(y_n, outward(y_n + root_m), y_hat, None if y_hat is None else outward(y_hat + root_m))
     L, rate = best_norm(layer, step)
@@ -109,7 +110,7 @@ def _theory(layer: CoRNNLayer, level: Level, steps: int) -> LayerTheory:
         lines.append(QuantityBound(quantity, float(states[-1, index]), "thm-C-cornn (a)"))
     for index, quantity in enumerate(("|ŷ_n| as computed", "|ẑ_n| as computed")):
         found = None if computed is None else float(computed[index])
-        lines.append(computed_line(quantity, float(states[-1, index]), found, "thm-C-cornn (b)", EVERY_INPUT))
+        lines.append(computed_line(quantity, float(states[-1, index]), found, precision, "thm-C-cornn (b)"))
     condition = math.log(np.linalg.cond(L)) if steps > 1 else 0.0
     growth = float(outward((steps - 1) * rate + condition, 64, condition))
     lines.append(QuantityBound("‖∂X_N/∂X_1‖₂, X = (y, z)", growth, "thm-C-cornn (c)"))

@@ -128,7 +128,8 @@ def _oscillators(layer: LinOSSLayer, below: NeuronLevel, steps: int) -> Decouple
             lines.append(unknown(quantity, SCAN))
             continue
         found = None if computed is None else float(computed[index].max())
-        lines.append(computed_line(quantity, float(states[index].max()), found, "thm-C-line (b)", THESE_INPUTS))
+        exact = float(states[index].max())
+        lines.append(computed_line(quantity, exact, found, precision_of(layer), "thm-C-line (b)", THESE_INPUTS))
     low, high = log_powers(dt, A, steps - 1, is_implicit=layer.scheme == "im")
     lines.append(QuantityBound("‖∂X_N/∂X_1‖₂, X = (y, z)", high, "thm-C-line (c)"))
     lines.append(QuantityBound("the same, from below", low, "thm-C-line (c)", EVERY_INPUT, "≥"))
@@ -240,7 +241,7 @@ def _independent(layer: IndRNNLayer, below: NeuronLevel, steps: int) -> Decouple
     count, largest = steps - 1, float(np.max(np.abs(w)))
     lines = [
         QuantityBound("|h_n|, n ≤ N", exact, "thm-C-line (d)", THESE_INPUTS),
-        computed_line("|ĥ_n| as computed", exact, final, "thm-C-line (d)", THESE_INPUTS),
+        computed_line("|ĥ_n| as computed", exact, final, precision_of(layer), "thm-C-line (d)", THESE_INPUTS),
         QuantityBound("‖∂h_N/∂h_1‖₂", float(outward(count * float(log_w.max()), count)), "thm-C-line (e)"),
     ]
     if largest > 0:

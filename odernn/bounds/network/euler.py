@@ -30,7 +30,7 @@ from odernn.bounds.network.levels import (
     roundoff,
 )
 from odernn.bounds.network.question import Question
-from odernn.bounds.network.report import EVERY_INPUT, LayerBounds, QuantityBound, computed_line
+from odernn.bounds.network.report import LayerBounds, QuantityBound, computed_line
 from odernn.bounds.network.states import outward
 from odernn.bounds.network.sweeps import NOTHING, Logs, linear_growth, log_norm, log_of
 from odernn.cells.antisymmetric import AntisymmetricLayer
@@ -93,7 +93,9 @@ def _antisymmetric(layer: AntisymmetricLayer, level: Level, steps: int) -> Layer
     A = S.double() - gamma * torch.eye(len(S), dtype=torch.float64)
     lines = (
         QuantityBound("|h_n|, n ≤ N", float(entry[-1]), "thm-C-euler (a)"),
-        computed_line("|ĥ_n| as computed", float(entry[-1]), float(computed[-1]), "thm-C-euler (a)"),
+        computed_line(
+            "|ĥ_n| as computed", float(entry[-1]), float(computed[-1]), precision_of(layer), "thm-C-euler (a)"
+        ),
         QuantityBound(JACOBIAN, float(outward((steps - 1) * rate, steps)), "thm-C-euler (b)"),
         *greedy.line(lambda v: greedy.chosen(v, dt * (A @ v), lowest), len(S), steps - 1, rate),
     )
@@ -126,7 +128,7 @@ def _lipschitz(layer: LipschitzRNNLayer, level: Level, steps: int) -> LayerTheor
     final = None if computed is None else float(computed[-1])
     lines = (
         QuantityBound("‖h_n‖₂, n ≤ N", float(norm[-1]), "thm-C-euler (c)"),
-        computed_line("‖ĥ_n‖₂ as computed", float(norm[-1]), final, "thm-C-euler (c)", EVERY_INPUT),
+        computed_line("‖ĥ_n‖₂ as computed", float(norm[-1]), final, precision_of(layer), "thm-C-euler (c)"),
         QuantityBound(JACOBIAN, float(outward((steps - 1) * rate, steps)), "thm-C-euler (d)"),
         *greedy.line(_chosen_step(A, W, dt, half), m, steps - 1, rate),
     )

@@ -37,6 +37,7 @@ from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import THESE_INPUTS, LayerBounds, QuantityBound, computed_line, unknown
 from odernn.bounds.network.states import outward
 from odernn.bounds.network.sweeps import NOTHING, Logs, StepConstants, Sweep, geometric, linear_growth, log_norm, log_of
+from odernn.bounds.reconstruction import Precision
 from odernn.cells.clockwork import ClockworkLayer, ClockworkRNN
 from odernn.cells.lem import LEM
 from odernn.fields import spectra
@@ -80,12 +81,13 @@ def within(bound: float, size: int, steps: int, unit_roundoff: float) -> Level:
 
 @torch.no_grad()
 def _clockwork(layer: ClockworkLayer, level: Level, steps: int, start: int) -> LayerTheory:
-    above = within(1.0, layer.hidden_size, steps, precision_of(layer).unit_roundoff)
+    precision = precision_of(layer)
+    above = within(1.0, layer.hidden_size, steps, precision.unit_roundoff)
     assert above.computed_entry is not None
     rates = clock_rates(layer, steps, start)
     lines = (
         QuantityBound("|h_n|, n ≤ N", 0.0, STATES),
-        computed_line("|ĥ_n| as computed", 0.0, float(above.computed_entry[-1]), STATES),
+        computed_line("|ĥ_n| as computed", 0.0, float(above.computed_entry[-1]), precision, STATES),
         QuantityBound("‖∂h_N/∂h_1‖₂", float(outward(rates[1:].sum(), steps, np.abs(rates).sum())), "thm-C-gated (b)"),
     )
     direct: dict[str, Logs] = {f"W_{i}": before(above.entry, NOTHING) for i in range(1, len(layer.groups) + 1)}
@@ -117,7 +119,8 @@ def clock_rates(layer: ClockworkLayer, steps: int, start: int) -> Logs:
 def _of_torch(network: nn.RNNBase, number: int, level: Level, steps: int) -> LayerTheory:
     """Layer ``number`` from 0 of LSTM, GRU or RNN; with a projection or relu as far as a theorem goes."""
     names = tuple(name for name, _ in network.named_parameters() if name.endswith(f"_l{number}"))
-    u = precision_of(network).unit_roundoff
+    precision = precision_of(network)
+    u = precision.unit_roundoff
     if network.mode in ("RNN_TANH", "RNN_RELU"):
         return _plain(network, number, names, level, steps)
     if network.proj_size:
@@ -127,7 +130,7 @@ def _of_torch(network: nn.RNNBase, number: int, level: Level, steps: int) -> Lay
     assert above.computed_entry is not None
     lines = [
         QuantityBound("|h_n|, n ≤ N", 0.0, STATES),
-        computed_line("|ĥ_n| as computed", 0.0, float(above.computed_entry[-1]), STATES),
+        computed_line("|ĥ_n| as computed", 0.0, float(above.computed_entry[-1]), precision, STATES),
     ]
     if network.mode == "LSTM":
         lines.append(QuantityBound("|c_n|, n ≤ N", float(pushed(1.0, steps)[-1]), STATES))
@@ -145,7 +148,10 @@ def _plain(network: nn.RNNBase, number: int, names: tuple[str, ...], level: Leve
         above = within(1.0, len(W), steps, precision.unit_roundoff)
         assert above.computed_entry is not None
         quantity, exact, computed = "|h_n|, n ≤ N", 0.0, float(above.computed_entry[-1])
-        states = [QuantityBound(quantity, exact, STATES), computed_line("|ĥ_n| as computed", exact, computed, STATES)]
+        states = [
+            QuantityBound(quantity, exact, STATES),
+            computed_line("|ĥ_n| as computed", exact, computed, precision, STATES),
+        ]
     else:
         lifted = log_of(sum((float(b.norm()) for b in biases), 0.0) * (1 + 2.0**-40))
         norm = linear_growth(rate, add_logs(driven(V, level), lifted))
@@ -154,7 +160,7 @@ def _plain(network: nn.RNNBase, number: int, names: tuple[str, ...], level: Leve
         final = None if rounded is None else float(rounded[-1])
         states = [
             QuantityBound("‖h_n‖₂, n ≤ N", float(norm[-1]), "thm-C-gated (c)", THESE_INPUTS),
-            computed_line("‖ĥ_n‖₂ as computed", float(norm[-1]), final, "thm-C-gated (c)", THESE_INPUTS),
+            computed_line("‖ĥ_n‖₂ as computed", float(norm[-1]), final, precision, "thm-C-gated (c)", THESE_INPUTS),
         ]
     jacobian = QuantityBound("‖∂h_N/∂h_1‖₂", float(outward((steps - 1) * rate, steps)), "thm-C-gated (c)")
     multiplied = {"weight_hh": before(above.entry, NOTHING), "weight_ih": level.entry}
@@ -204,7 +210,7 @@ def _two_states(layer: LEMLayer, level: Level, steps: int) -> LayerTheory:
     above = Level(states, outward(states + root), computed, outward(computed + root))
     if states[-1] > LARGEST_STATE:
         quantity = "‖∂X_N/∂X_1‖_∞, X = (y, z)"
-        known = _state_lines(states, computed)
+        known = _state_lines(states, computed, precision_of(layer))
         parameters = tuple(name for name, _ in layer.named_parameters())
         return LayerTheory((*known, unknown(quantity, TOO_LARGE)), above, None, parameters, TOO_LARGE)
     c = math.exp(states[-1])
@@ -227,18 +233,18 @@ def _two_states(layer: LEMLayer, level: Level, steps: int) -> LayerTheory:
     alone = np.full((steps, 2), NOTHING)
     grown = float(np.max(sweep(alone[1:], np.zeros(2))[-1])) if steps > 1 else 0.0
     jacobian = QuantityBound("‖∂X_N/∂X_1‖_∞, X = (y, z)", grown, "thm-C-gated (e)")
-    lines = (*_state_lines(states, computed), jacobian)
+    lines = (*_state_lines(states, computed, precision_of(layer)), jacobian)
     parameters = tuple(name for name, _ in layer.named_parameters())
     constants = StepConstants(sweep, climb, 0.0, {name: outward(logs) for name, logs in direct.items()})
     says = ("two states within these bounds part by no more than the bound on the Jacobian allows.",)
     return LayerTheory(lines, above, constants, parameters, says=says)
 
 
-def _state_lines(states: Logs, computed: Logs) -> tuple[QuantityBound, ...]:
+def _state_lines(states: Logs, computed: Logs, precision: Precision) -> tuple[QuantityBound, ...]:
     exact, found = float(states[-1]), float(computed[-1])
     return (
         QuantityBound("|y_n|, |z_n|, n ≤ N", exact, "thm-C-gated (d)"),
-        computed_line("|ŷ_n|, |ẑ_n| as computed", exact, found, "thm-C-gated (d)"),
+        computed_line("|ŷ_n|, |ẑ_n| as computed", exact, found, precision, "thm-C-gated (d)"),
     )
 
 

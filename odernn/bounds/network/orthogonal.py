@@ -130,7 +130,7 @@ def _theory(layer: Any, level: Level, steps: int) -> LayerTheory:
     lines = [QuantityBound("‖h_n‖₂, n ≤ N", largest, STATES, THESE_INPUTS)]
     if W.is_formed:
         final = None if computed is None else float(computed.max())
-        lines.append(computed_line("‖ĥ_n‖₂ as computed", largest, final, COMPUTED, THESE_INPUTS))
+        lines.append(computed_line("‖ĥ_n‖₂ as computed", largest, final, precision_of(layer), COMPUTED, THESE_INPUTS))
     else:
         lines.append(unknown("‖ĥ_n‖₂ as computed", BY_FACTORS))
     has_rate = is_real or is_lipschitz

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from tabulate import tabulate
 
 from odernn import notebook
+from odernn.bounds.reconstruction import Precision
 
 HEADERS = ("layer", "quantity", "bound", "by", "proved for")
 NO_INFORMATION = "no information"
@@ -18,6 +21,9 @@ MOST_DECADES = 38.5
 UNKNOWN = "nothing is known"
 EVERY_INPUT, THESE_INPUTS = "every input", "|u| ≤ U"
 TOO_COARSE = "the dtype is too coarse"
+
+LOG_10 = Fraction("2.302585092994045"), Fraction("2.302585092994046")
+"""Below and above log 10."""
 
 Sign: TypeAlias = Literal["≤", "≥", "≈"]
 
@@ -28,6 +34,9 @@ class LogBound:
 
     value: float
     theorem: str
+
+    def __str__(self) -> str:
+        return f"≤ {power_of(self.value)} by {self.theorem}"
 
     def _repr_html_(self) -> str:
         return notebook.html("bounds", self)
@@ -60,11 +69,19 @@ def unknown(quantity: str, why: str) -> QuantityBound:
 
 
 def computed_line(
-    quantity: str, exact: float, computed: float | None, theorem: str, about: str = EVERY_INPUT
+    quantity: str,
+    exact: float,
+    computed: float | None,
+    precision: Precision,
+    theorem: str,
+    about: str = EVERY_INPUT,
 ) -> QuantityBound:
-    """The bound on what a run in the dtype computes, and how much of it is rounding."""
+    """The bound on what a run in the dtype computes, and how much of it is rounding; none where it may overflow."""
     if computed is None:
         return unknown(quantity, TOO_COARSE)
+    computed = max(computed, exact)  # two ways to bound: of float64 the exact one can be rounded up by more
+    if computed >= precision.log_largest:
+        return unknown(quantity, f"it may overflow in {precision.name}")
     excess = computed - exact
     added = f"{math.expm1(excess):.1e} of it" if excess < 1 else f"a factor {power_of(excess)}"
     return QuantityBound(quantity, computed, theorem, f"{about}; rounding adds {added}")
@@ -171,9 +188,14 @@ class NetworkBounds(Generic[L]):
 
 
 OPENING = (
-    "Proved for these weights and n ≤ N: of h_n, the state of the exact recurrence, and ĥ_n, what a run computes.\n"
-    "E is the mean over n of ½|y_n − ȳ_n|², y the output of the last layer, or one of its terms; θ is any entry."
+    "Proved for these weights and n ≤ N, from the zero initial state or the learned one, without dropout:",
+    "of h_n, the state of the exact recurrence, and ĥ_n, what a run in this dtype computes where nothing overflows,",
+    "without TF32 and autocast.",
+    "Jacobians and gradients are of exact arithmetic: those of a run may exceed them in the last digits.",
+    "‖∂X_N/∂X_1‖ is how much a small change of a layer's state can grow in N − 1 steps, its inputs held fixed.",
+    "E is the mean over n of ½|y_n − ȳ_n|², y the output of the last layer, or one of its terms; θ is any entry.",
 )
+"""Under which premises, and what the letters mean."""
 
 
 def _table(report: NetworkBounds[LayerBounds]) -> str:
@@ -186,7 +208,8 @@ def _table(report: NetworkBounds[LayerBounds]) -> str:
     align = ("right", "left", "left", "left", "left")
     table = tabulate(rows, HEADERS, disable_numparse=True, colalign=align)
     said = "\n".join(sentences(report.layers))
-    return f"{report.title}\n{OPENING}\n\n{table}" + (f"\n\n{said}" if said else "")
+    opening = "\n".join(OPENING)
+    return f"{report.title}\n{opening}\n\n{table}" + (f"\n\n{said}" if said else "")
 
 
 def sentences(layers: Iterable[LayerBounds]) -> list[str]:
@@ -204,12 +227,47 @@ def shown(bound: QuantityBound) -> str:
         return UNKNOWN
     if bound.sign == "≤" and bound.log > MOST_DECADES * math.log(10):
         return NO_INFORMATION
-    return f"{bound.sign} {power_of(bound.log)}"
+    is_lower = bound.sign == "≥"
+    return f"{bound.sign} {power_of(bound.log, is_lower=is_lower)}"
 
 
-def power_of(log: float | None) -> str:
-    """e^log with three digits, or as a power of ten beyond 10⁶ and below 10⁻⁴; – for None."""
+def power_of(log: float | None, *, is_lower: bool = False) -> str:
+    """e^log with three digits, near 1 as 1 ± a difference, as a power of ten from 10⁶ on and below 10⁻⁴; – for None.
+
+    Rounded as ``decades`` rounds.
+    """
     if log is None:
         return "–"
-    decades = log / math.log(10)
-    return f"{math.exp(log):.3g}" if -4 <= decades < 6 else f"10^{decades:.1f}"
+    if math.isinf(log):
+        return "0" if log < 0 else "∞"
+    if not -4 <= log / math.log(10) < 6:
+        return f"10^{decades(log, 1, is_lower=is_lower)}"
+    with localcontext(prec=60):
+        number = Fraction(Decimal(log).exp())
+    if 0 < abs(number - 1) < Fraction(1, 200):
+        above = number > 1
+        return f"1 {'+' if above else '−'} {_digits(abs(number - 1), 2, is_lower is above)}"
+    return _digits(number, 3, is_lower)
+
+
+def decades(log: float, places: int | None = None, *, is_lower: bool = False) -> Decimal:
+    """A natural logarithm as a power of ten, not below it; of a bound from below, not above it.
+
+    places  decimals; four significant digits if not given
+    """
+    power = Fraction(log) / LOG_10[(log < 0) is not is_lower]
+    if places is None:
+        places = max(3 - math.floor(math.log10(abs(power))), 0) if power else 0
+    return _outward(power, places, is_lower)
+
+
+def _digits(number: Fraction, count: int, is_lower: bool) -> str:
+    """``number`` > 0 with that many significant digits."""
+    places = count - 1 - math.floor(math.log10(number))
+    return f"{float(_outward(number, places, is_lower)):.{count}g}"
+
+
+def _outward(number: Fraction, places: int, is_lower: bool) -> Decimal:
+    """``number`` with that many decimals, rounded up, of a bound from below down."""
+    scaled = number * Fraction(10) ** places
+    return Decimal(math.floor(scaled) if is_lower else math.ceil(scaled)).scaleb(-places)

@@ -31,6 +31,7 @@ from odernn.bounds.network.report import (
 )
 from odernn.bounds.network.states import outward
 from odernn.bounds.network.weights import NetworkWeights, weights_of
+from odernn.bounds.reconstruction import Precision
 
 if TYPE_CHECKING:
     from odernn.cells.unicornn import UnICORNN
@@ -102,10 +103,10 @@ def _layer(
         upper_rate=float(upper.max()),
         step_sizes=(float(layer.step_size.min()), float(layer.step_size.max())),
     )
-    return replace(found, bounds=tuple(_lines(found)), says=tuple(_sentences(found)))
+    return replace(found, bounds=tuple(_lines(found, weights.precision)), says=tuple(_sentences(found)))
 
 
-def _lines(layer: NeuronBounds) -> Iterator[QuantityBound]:
+def _lines(layer: NeuronBounds, precision: Precision) -> Iterator[QuantityBound]:
     """The numbers of a layer as lines of the report."""
     exact = layer.log_position, layer.log_momentum
     computed = layer.log_computed_positions, layer.log_computed_momenta
@@ -113,7 +114,7 @@ def _lines(layer: NeuronBounds) -> Iterator[QuantityBound]:
     for quantity, log in zip(("|y_n|, n ≤ N", "|z_n|, n ≤ N"), exact, strict=True):
         yield QuantityBound(quantity, log, "thm-S")
     for quantity, log, logs in zip(("|ŷ_n| as computed", "|ẑ_n| as computed"), exact, computed, strict=True):
-        yield computed_line(quantity, log, None if logs is None else max(logs), "thm-S-float")
+        yield computed_line(quantity, log, None if logs is None else max(logs), precision, "thm-S-float")
     for name, bound in layer.gradients.items():
         yield QuantityBound(f"|dE/dθ|, θ = {name}", bound.value, bound.theorem, THESE_INPUTS)
     for quantity, error in zip(("|ỹ_0 − y_0| as rebuilt", "|z̃_0 − z_0| as rebuilt"), rebuilt, strict=True):

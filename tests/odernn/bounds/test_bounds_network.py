@@ -225,7 +225,7 @@ def test_the_report_reads_as_a_table_and_sentences():
     assert "≈ 10^-" in text and "thm-G" in text and "inf" not in text.replace("thm-G-inf", "")
     assert text.splitlines()[-1].startswith("layer 2: neurons: 4 rotating; steps h from 0.04")
     assert power_of(None) == "–" and power_of(0.0) == "1" and power_of(1000.0) == "10^434.3"
-    assert power_of(-20.0) == "10^-8.7" and power_of(math.log(123456.0)) == "1.23e+05"
+    assert power_of(-20.0) == "10^-8.6" and power_of(math.log(123456.0)) == "1.24e+05"
 
 
 def test_the_lines_of_a_report_are_its_numbers():

@@ -8,16 +8,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import pytest
 import torch
 
 from benchmarks import _cell_attacks as attacks
 from odernn import cells, tableaus
 from odernn.bounds import certify
-from odernn.bounds.network.report import UNKNOWN, QuantityBound, shown
+from odernn.bounds.network.report import UNKNOWN, QuantityBound, computed_line, shown
+from odernn.bounds.reconstruction import PRECISIONS
 from odernn.cells.antisymmetric import AntisymmetricRNN
 from odernn.cells.arnn_2_2 import ARNN22
 from odernn.cells.exprnn import ExpRNN
+from odernn.cells.indrnn import IndRNN
 from odernn.cells.linoss import LinOSS
 from odernn.cells.qunn import QUNN
 from odernn.cells.recurrent import RecurrentNetwork
@@ -126,6 +129,64 @@ def test_a_line_that_no_float_can_hold_is_no_information() -> None:
     assert shown(QuantityBound("q", 100.0, "thm")) == "no information"
     assert shown(QuantityBound("q", 100.0, "thm", sign="≥")) == "≥ 10^43.4"
     assert shown(QuantityBound("q", None, "", "why")) == UNKNOWN
+
+
+def test_what_a_table_shows_is_a_bound_as_well() -> None:
+    """Rounded up after ≤, down after ≥, and by no more than the digits shown; 2⁻⁹ was shown as ≤ 0.00195."""
+    assert shown(QuantityBound("q", math.log(2.0**-9), "thm")) == "≤ 0.00196"
+    logs = [math.log(2.0**-9), 0.0, 1e-12, -1e-12, math.log(0.9995), -9.3, 13.8, -20.0, 87.0]
+    for log in [*logs, 1e-3, -1e-3, *torch.linspace(-30, 80, 300, dtype=torch.float64).tolist()]:
+        with mpmath.workdps(40):
+            up, down = (_number(shown(QuantityBound("q", log, "thm", sign=sign))) for sign in ("≤", "≥"))
+            assert down <= mpmath.exp(log) <= up and up <= down * 1.27, log
+
+
+def _number(text: str) -> mpmath.mpf:
+    """Of "≤ 0.00196", "≤ 10^-8.6" or "≤ 1 + 2e-12"."""
+    first, _, rest = text[2:].partition(" ")
+    if rest:
+        return mpmath.mpf(first) + mpmath.mpf(rest.replace(" ", "").replace("−", "-"))
+    base, _, power = first.partition("^")
+    return mpmath.mpf(base) ** mpmath.mpf(power) if power else mpmath.mpf(base)
+
+
+def test_premises_stand_above_the_table_in_text_and_in_a_notebook() -> None:
+    report = certify(AntisymmetricRNN(2, 3, dt=0.1, gamma=0.0), input_bound=1.0, steps=4)
+    for text in (str(report), report._repr_html_()):
+        for premise in ("zero initial state or the learned one", "without dropout", "nothing overflows", "TF32"):
+            assert text.count(premise) == 1
+        assert "gradients are of exact arithmetic" in text and "E is the mean over n of" in text
+
+
+@pytest.mark.parametrize("kind", [cells.get("indrnn"), torch.nn.GRU])
+def test_a_network_that_trains_with_dropout_is_told_so(kind: Any) -> None:
+    def says(network: Any) -> bool:
+        return "dropout = 0.5" in str(certify(network, input_bound=1.0, steps=3))
+
+    assert says(kind(2, 3, 2, dropout=0.5)) and not says(kind(2, 3, 2, dropout=0.5).eval())
+    assert not says(kind(2, 3, 2))
+
+
+@pytest.mark.parametrize(
+    ("network", "dtype", "steps"),
+    [(torch.nn.RNN(1, 1, nonlinearity="relu"), torch.float16, 28), (IndRNN(1, 1), torch.float32, 300)],
+)
+def test_states_that_overflow_in_the_dtype_have_no_bound_as_computed(network: Any, dtype: Any, steps: int) -> None:
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.fill_(1.5)
+        reached = network.to(dtype)(torch.ones(steps, 1, 1, dtype=dtype))[0]
+    assert reached[-1].isinf().all()
+    for count, is_known in ((steps, False), (steps // 3, True)):
+        lines = certify(network, input_bound=1.0, steps=count).layers[0].bounds
+        (line,) = (line for line in lines if "as computed" in line.quantity)
+        assert (line.log is not None) == is_known and ("it may overflow in" in line.about) != is_known
+        assert reached[:count].isfinite().all() == is_known
+
+
+def test_rounding_never_takes_from_a_bound() -> None:
+    line = computed_line("q", 1.0, 1.0 - 2.0**-50, PRECISIONS["float64"], "thm")
+    assert line.log == 1.0 and "rounding adds 0.0e+00 of it" in line.about
 
 
 @pytest.mark.slow
