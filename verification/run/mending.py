@@ -112,7 +112,7 @@ def mend(path: Path) -> tuple[Survey, Path] | None:
     Returns what was found and where the damaged file is now; None if there is no file, or nothing wrong with it.
     StoreError if it cannot be opened at all: then nothing of it can be kept.
     """
-    if not path.exists() or not path.stat().st_size:
+    if not path.is_file() or not path.stat().st_size:
         return None
     fresh = path.with_name(f"{path.name}.mended")
     with Store(path, writable=True, as_found=True) as store:
