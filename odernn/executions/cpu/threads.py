@@ -91,7 +91,7 @@ def share(tasks: list[Callable[[], Any]], threads: int) -> None:
     except BaseException as error:
         errors.append(error)
     _end(tasks, helpers, errors)
-    errors += [error for each in helpers if not each.cancelled() and (error := each.exception()) is not None]
+    errors += [found for each in helpers if not each.cancelled() and (found := each.exception()) is not None]
     if errors:
         raise errors.pop(0)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from odernn.executions.autocast import in_full_digits
 from odernn.executions.dense.shapes import check_given, check_rows
@@ -107,8 +108,13 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensors) -> None:
 
 
 def _differentiate(ctx: Any, asked: Sequence[Tensor | None]) -> tuple[Any, ...]:
-    saved, groups = list(ctx.saved_tensors), []  # once: checkpoint() computes them again at every look
     outputs, *counts = ctx.counts
+    if tree_leaves(list(ctx.needs_input_grad))[4 + sum(counts)]:  # after name, u, V, b and the lists
+        raise NotImplementedError(
+            f'execution="cpu" has no derivative by the numbers of the recurrence {ctx.name!r}, as dt is one. '
+            'Detach them, or use execution="torch".'
+        )
+    saved, groups = list(ctx.saved_tensors), []  # once: checkpoint() computes them again at every look
     rows, (u, V, b, numbers) = saved[:outputs], saved[outputs : outputs + 4]
     at = outputs + 4
     for count in counts:

@@ -494,6 +494,28 @@ def test_a_wrong_shape_is_refused_before_it_is_read(label: str, has_inputs: bool
         ops.dense_forward(*with_a_part(given, 6, [each.float() for each in given[6]]))
 
 
+def test_a_derivative_by_numbers_is_refused_and_is_not_zero():
+    name, u, *others, numbers = arguments_of("cornn explicit", lambda *s: torch.ones(s).double(), has_inputs=True)
+    fused, _ = pair("cornn explicit", torch.float64)
+    dt, x = fused.layers[0].dt, torch.ones(2, 1, 3, dtype=torch.float64)
+
+    def by_dt(value: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(fused, {"layers.0.dt": value}, (x,))[0].sum()
+
+    def by_the_operator() -> None:
+        given = numbers.clone().requires_grad_()
+        torch.autograd.grad(torch.ops.odernn.dense_forward(name, u, *others, given)[0].sum(), given)
+
+    for way in (
+        by_the_operator,
+        lambda: torch.func.grad(by_dt)(dt),
+        lambda: by_dt(dt.clone().requires_grad_()).backward(),
+    ):
+        with pytest.raises(NotImplementedError, match=r"no derivative by the numbers of the recurrence 'coupled'"):
+            way()
+    torch.autograd.grad(by_dt(dt), fused.layers[0].W)  # dt has none, no error
+
+
 def test_a_layer_refuses_states_of_another_batch_and_no_numbers():
     x, h0 = torch.zeros(3, 1, 4), torch.zeros(64, 4)
     with pytest.raises(ValueError, match=r"state 1 has shape \(64, 4\).*'orthogonal'.*takes \(1, 4\)"):
