@@ -7,12 +7,15 @@ the class, so that only the asked-for one is imported. Of other recurrent cells 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
+import numpy as np
+
 from odernn.bounds.network.question import Question, check_network
-from odernn.bounds.network.report import LayerBounds, NetworkBounds, NeuronBounds, unknown
+from odernn.bounds.network.report import LayerBounds, NetworkBounds, NeuronBounds, QuantityBound, unknown
 
 if TYPE_CHECKING:
     from torch import nn
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from odernn.cells.unicornn import UnICORNN
 
 Family: TypeAlias = Literal["unicornn", "orthogonal", "cornn", "euler", "arnn", "decoupled", "gated", "field"]
+TOO_LARGE = "it is too large for float64"
 Layers: TypeAlias = Callable[[Any, Question], tuple[LayerBounds, ...]]
 
 FAMILIES: dict[str, Family] = {
@@ -80,7 +84,13 @@ def certify(
     first = next(network.parameters())
     if first.device.type != "cpu":
         network = copy.deepcopy(network).cpu()
-    layers = _nothing_known(network, question) if family is None else _theorems(family)(network, question)
+    why = _changed(network) or (f"no theorem here is about {type(network).__name__}" if family is None else "")
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            layers = _nothing_known(network, why) if family is None or why else _theorems(family)(network, question)
+    except (ArithmeticError, np.linalg.LinAlgError):
+        layers = _nothing_known(network, TOO_LARGE)
+    layers = tuple(replace(layer, bounds=tuple(map(_finite, layer.bounds))) for layer in layers)
     layers = tuple(replace(layer, says=(*layer.says, *_premises(network))) for layer in layers)
     dtype, size = str(first.dtype).removeprefix("torch."), int(getattr(network, "hidden_size", 0))
     return NetworkBounds(layers, steps, float(input_bound), float(target_bound), dtype, type(network).__name__, size)
@@ -147,9 +157,30 @@ def _premises(network: nn.Module) -> tuple[str, ...]:
     return ()
 
 
-def _nothing_known(network: nn.Module, question: Question) -> tuple[LayerBounds, ...]:
+def _changed(network: nn.Module) -> str:
+    """Why what runs is not what the classes of a network say; "" where it is."""
+    from torch.nn.utils import parametrize  # torch is imported by whoever has a network
+
+    for module in network.modules():
+        if parametrize.is_parametrized(module) or module._forward_pre_hooks or module._forward_hooks:
+            return "a module has parametrised weights or hooks, which no theorem here knows"
+        if {"forward", "stepper"} & set(vars(module)):
+            return "a module has a forward or a stepper of its own, which no theorem here knows"
+    for layer in getattr(network, "layers", ()):
+        own = set(vars(type(layer))) & {"forward", "stepper"}
+        if own and not type(layer).__module__.startswith("odernn.cells."):
+            return f"no theorem here is about layers of the class {type(layer).__name__}"
+    return ""
+
+
+def _finite(bound: QuantityBound) -> QuantityBound:
+    """The line, or one that says why not where its number is none."""
+    is_bound = bound.log is None or math.isfinite(bound.log) or (bound.sign == "≤" and bound.log < 0)
+    return bound if is_bound else unknown(bound.quantity, TOO_LARGE)
+
+
+def _nothing_known(network: nn.Module, why: str) -> tuple[LayerBounds, ...]:
     """A line a quantity that says so, layer by layer; of a module without layers, one."""
-    why = f"no theorem here is about {type(network).__name__}"
     layers = list(getattr(network, "layers", [network]))
     found = []
     for number, layer in enumerate(layers, 1):

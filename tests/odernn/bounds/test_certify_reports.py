@@ -189,6 +189,34 @@ def test_rounding_never_takes_from_a_bound() -> None:
     assert line.log == 1.0 and "rounding adds 0.0e+00 of it" in line.about
 
 
+@pytest.mark.parametrize("kind", spread(attacks.KINDS, 9))
+@pytest.mark.parametrize("size", [1e100, 1e300])
+def test_huge_weights_have_finite_bounds_or_none(kind: str, size: float) -> None:
+    network = attacks.KINDS[kind](drawn(len(kind)))
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.mul_(size)
+    try:
+        report = certify(network, input_bound=1.0, steps=5)
+    except ValueError as error:  # products of some weights are refused by name
+        assert size > 1e200 and "not finite" in str(error)
+        return
+    assert all(line.log is None or math.isfinite(line.log) for layer in report.layers for line in layer.bounds)
+    assert not {"nan", "inf"} & set(str(report).replace("^", " ").split())
+
+
+def test_of_weights_that_are_computed_nothing_is_known() -> None:
+    made = torch.nn.utils.parametrizations.orthogonal(torch.nn.RNN(2, 3), "weight_hh_l0")
+    normed = torch.nn.utils.parametrizations.weight_norm(torch.nn.LSTM(2, 3), "weight_hh_l0")
+    own = LinOSS(2, 3, dt=0.1)
+    own.forward = lambda u: u  # type: ignore[method-assign]
+    layered = LinOSS(2, 3, dt=0.1)
+    layered.layers[0].__class__ = type("Mine", (type(layered.layers[0]),), {"stepper": None, "__module__": "mine"})
+    for network in (made, normed, own, layered):
+        lines = certify(network, input_bound=1.0, steps=3).layers[0].bounds
+        assert lines and all(line.log is None for line in lines)
+
+
 @pytest.mark.slow
 def test_families_are_imported_when_they_are_asked_for() -> None:
     code = (
