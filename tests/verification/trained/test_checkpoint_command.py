@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import sys
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -218,10 +219,11 @@ def test_what_is_not_finite_is_shown(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no limits on the size of files on this system")
-def test_a_full_disk_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_full_disk_loses_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Files may grow to 40 kB only: what was measured is printed, and the error says what to do. Then there is room."""
     import resource
 
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # a module's would be cut off, and stay so
     arguments = ["verify", "--checkpoint", str(saved(Path.cwd())), "--config", "network.toml", "--sequences", "1"]
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, hard))
