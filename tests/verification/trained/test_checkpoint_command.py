@@ -6,8 +6,8 @@ import csv
 import io
 import json
 import os
-import sys
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
