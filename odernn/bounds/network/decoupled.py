@@ -18,11 +18,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from odernn.bounds.network.greedy import FREE_DRIVE
 from odernn.bounds.network.levels import PART, precision_of, roundoff
 from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import (
     EVERY_INPUT,
+    FREE_DRIVE,
     THESE_INPUTS,
     LayerBounds,
     QuantityBound,

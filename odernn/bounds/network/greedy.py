@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from odernn.bounds.network.report import QuantityBound
+from odernn.bounds.network.report import FREE_DRIVE, QuantityBound
 from odernn.bounds.network.states import ROUNDOFF
 
 Step: TypeAlias = Callable[[Tensor], Tensor]
@@ -23,7 +23,6 @@ Step: TypeAlias = Callable[[Tensor], Tensor]
 
 WARM_UP = 64
 """Steps before those that count: by then the change has a direction that grows."""
-FREE_DRIVE = "some input, if the drive is free"
 
 
 def line(step: Step, size: int, count: int, rate: float, *, log_condition: float = 0.0) -> list[QuantityBound]:

@@ -20,6 +20,7 @@ MOST_DECADES = 38.5
 """The largest float32: beyond it an error or a gradient is none that anybody could use."""
 UNKNOWN = "nothing is known"
 EVERY_INPUT, THESE_INPUTS = "every input", "|u| ≤ U"
+FREE_DRIVE = "some inputs, where V u may be anything"
 TOO_COARSE = "the dtype is too coarse"
 
 LOG_10 = Fraction("2.302585092994045"), Fraction("2.302585092994046")

@@ -21,6 +21,7 @@ from odernn.bounds.gradient import LayerConstants, StateLogs
 from odernn.bounds.network import states as state_bounds
 from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import (
+    FREE_DRIVE,
     THESE_INPUTS,
     TOO_COARSE,
     LogBound,
@@ -122,7 +123,7 @@ def _lines(layer: NeuronBounds, precision: Precision) -> Iterator[QuantityBound]
     if layer.estimated_log_rebuilt is not None:
         yield QuantityBound("√Q of that error", layer.estimated_log_rebuilt, "thm-F (c)", "an estimate", "≈")
     yield QuantityBound("growth of a neuron in a step", layer.upper_rate, "thm-J")
-    yield QuantityBound("the same, from below", layer.lower_rate, "thm-J", "some input, if the drive is free", "≥")
+    yield QuantityBound("the same, from below", layer.lower_rate, "thm-J", FREE_DRIVE, "≥")
 
 
 def _sentences(layer: NeuronBounds) -> Iterator[str]:
