@@ -104,7 +104,7 @@ def _check_hyperparameter(field: Field, name: str, values: Sequence[float]) -> N
 class IntegratorLayer(RecurrentLayer):
     """One layer in one direction: drive x = V u + b, then one step of the method on the field.
 
-    as_operator  whether steps are operators of their own; False: each in torch's operations, see ``prepared``
+    as_operator  whether implicit steps are operators of their own; False: in torch's operations, see ``prepared``
     """
 
     as_operator: bool = True
