@@ -91,6 +91,9 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 train() {
+  for each in "$root"/device/unfinished/*/; do # what stopped elsewhere goes on
+    [ ! -d "$each" ] || [ -d "$out/$(basename "$each")" ] || cp -r "$each" "$out/"
+  done
   share
   (
     IFS=$newline

@@ -218,7 +218,10 @@ def time_backward(clock: Clock, shape: tuple[int, int, int]) -> list[dict[str, A
 
 
 def time_layer(clock: Clock, shape: tuple[int, int, int]) -> list[dict[str, Any]]:
-    """A layer of m inputs and its product, forward and backward, in each mode; first cuDNN's LSTM of the same size."""
+    """A layer of m inputs and its product, forward and backward, in each mode; first cuDNN's LSTM of the same size.
+
+    The last peer's product is in bfloat16, as torch.autocast makes it (docs/executions.md); the recurrence is not.
+    """
     steps, batch, hidden = shape
     u = problem(steps, batch, hidden, clock.device)["x"].requires_grad_()
     lstm = torch.nn.LSTM(hidden, hidden).to(clock.device)
@@ -232,6 +235,12 @@ def time_layer(clock: Clock, shape: tuple[int, int, int]) -> list[dict[str, Any]
     peers: Peers = {"LSTM of torch": lambda: both(lambda: lstm(u)[0])}
     for mode in ("stored", "reversible", "exact"):
         peers[f"UnICORNN, {mode}"] = lambda mode=mode: both(lambda: layer(u, backward=mode)[0])  # type: ignore[misc]
+
+    def drives_in_bfloat16() -> Tensor:
+        with torch.autocast(clock.device, dtype=torch.bfloat16):
+            return layer(u)[0]
+
+    peers["UnICORNN, stored, drives in bfloat16"] = lambda: both(drives_in_bfloat16)
     return clock.interleaved(peers)
 
 

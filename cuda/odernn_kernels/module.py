@@ -3,7 +3,8 @@
 What PyCUDA asks for and its documentation does not say:
 
     context   PyCUDA has a stack of contexts for each thread, and autograd runs its own threads. Every use of the driver
-              is therefore between a push and a pop of the device's *primary* context, the one torch lives in. A thread
+              is therefore between a push and a pop of the device's *primary* context, the one torch lives in; but a
+              launch where that is current already, as torch leaves it: the two cost as much as the launch. A thread
               that ends with a context pushed aborts the process.
     stream    A stream of torch's cannot be wrapped. Where torch's current stream is the default one, both name it by 0;
               else the launch goes to a stream of ours, one for each of torch's, so that these do not wait for each
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import importlib
 import importlib.util
 import threading
@@ -143,14 +145,14 @@ class Device:
         self.index = index
         self.shared_limit = int(device.get_attribute(self._driver.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN))
         self._context = device.retain_primary_context()
+        self._handle, self._current = int(self._context.handle), ctypes.CDLL("libcuda.so.1").cuCtxGetCurrent
         self._modules: dict[str, Any] = {}
         self._functions: dict[tuple[str, str], Any] = {}
         self._widened: dict[Any, int] = {}
         self._streams: dict[int, _Bridge] = {}
         self._guard = threading.RLock()
-        with self.current():
-            # One is at hand: the capture of a graph may come with a stream of its own, and is no time to make one.
-            self._spare: _Bridge | None = self._side()
+        # One is at hand: the capture of a graph may come with a stream of its own, and is no time to make one.
+        self._spare: _Bridge | None = self._side()
 
     @contextlib.contextmanager
     def current(self) -> Iterator[None]:
@@ -161,12 +163,16 @@ class Device:
         finally:
             self._driver.Context.pop()
 
+    def _is_current(self) -> bool:
+        found = ctypes.c_void_p()
+        return self._current(ctypes.byref(found)) == 0 and found.value == self._handle
+
     def launch(
         self, kernel: Kernel, grid: int, arguments: tuple[int | float, ...], *, threads: int, shared: int
     ) -> None:
         """Enqueue on torch's current stream of this device; returns at once. Raises LaunchError."""
         check_shared(kernel, shared, self.shared_limit)
-        with self._guard, self.current():
+        with self._guard, contextlib.nullcontext() if self._is_current() else self.current():
             try:
                 function = self._function(kernel, format_of(arguments), shared)
                 with self._bridge() as stream:
@@ -181,7 +187,8 @@ class Device:
         if function is None:
             if kernel.unit not in self._modules:
                 code = build.cubin(kernel.unit, self.arch)
-                self._modules[kernel.unit] = self._driver.module_from_buffer(code)
+                with self.current():
+                    self._modules[kernel.unit] = self._driver.module_from_buffer(code)
             function = self._modules[kernel.unit].get_function(kernel.name)
             function.prepare(layout)
             self._functions[key] = function
@@ -215,7 +222,8 @@ class Device:
         import torch
 
         non_blocking = 1
-        ours = self._driver.Stream(non_blocking)
+        with self.current():
+            ours = self._driver.Stream(non_blocking)
         return _Bridge(ours, torch.cuda.ExternalStream(ours.handle, device=self.index))
 
     def close(self) -> None:

@@ -66,6 +66,7 @@ Result cuCtxPopCurrent_v2(void** context) {
   if (context != nullptr) *context = contexts.back();
   return contexts.pop_back(), OK;
 }
+Result cuCtxGetCurrent(void** context) { return *context = contexts.empty() ? nullptr : contexts.back(), OK; }
 Result cuCtxGetDevice(int* device) { return contexts.empty() ? INVALID_CONTEXT : (*device = 0, OK); }
 Result cuCtxGetApiVersion(void*, unsigned* version) { return *version = 13000, OK; }
 Result cuCtxSynchronize() { return OK; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import stat
 import subprocess
@@ -13,6 +14,7 @@ from types import ModuleType
 import pytest
 
 from tests.tiers import slow
+from verification.training import checkpoints, configuration
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -137,6 +139,27 @@ def a_python(folder: Path) -> Path:
     return program
 
 
+def test_runs_that_stopped_elsewhere_go_on_and_those_that_are_there_are_left(tmp_path: Path) -> None:
+    """Each of device/unfinished is a run of the plan, with all that its loop reads."""
+    kept = sorted(path for path in (CHECKOUT / "device" / "unfinished").iterdir() if path.is_dir())
+    mine = tmp_path / "out" / kept[0].name
+    mine.mkdir(parents=True)
+    done = called("--out", str(tmp_path / "out"), "--run", "none", "train", PYTHON=str(a_python(tmp_path / "python")))
+    assert done.returncode == 1 and list(mine.iterdir()) == []
+    for folder in kept[1:]:
+        assert {path.name for path in (tmp_path / "out" / folder.name).iterdir()} >= {"latest.safetensors", "run.json"}
+    for folder in kept:
+        facts = json.loads((folder / "run.json").read_text("utf-8"))
+        read = configuration.from_mapping(facts["configuration"])
+        assert folder.name == read.digest()[:16] and checkpoints.read(folder / "latest.safetensors").facts
+
+
+def without_mps() -> str:
+    """PATH without the folders of a daemon that is installed."""
+    folders = os.environ["PATH"].split(os.pathsep)
+    return os.pathsep.join(each for each in folders if not Path(each, "nvidia-cuda-mps-control").exists())
+
+
 KINDS = ("runs", "does not start", "one job", "another one", "none")
 
 
@@ -145,7 +168,7 @@ KINDS = ("runs", "does not start", "one job", "another one", "none")
 def test_runs_side_by_side_share_the_device_by_an_mps_of_their_own(tmp_path: Path, kind: str, is_real: bool) -> None:
     """The daemon is stopped and its folder gone, whether or not the runs came to their end: here they have no time."""
     tools = an_mps(tmp_path / "tools", starts=kind != "does not start")
-    path = os.environ["PATH"] if kind == "none" else f"{tools}{os.pathsep}{os.environ['PATH']}"
+    path = without_mps() if kind == "none" else f"{tools}{os.pathsep}{os.environ['PATH']}"
     more = {"CUDA_MPS_PIPE_DIRECTORY": "/there"} if kind == "another one" else {}
     jobs = () if kind == "one job" else ("--jobs", "2")
     more |= {"PATH": path} if is_real else {"PATH": path, "PYTHON": str(a_python(tmp_path / "python"))}

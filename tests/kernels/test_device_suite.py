@@ -99,7 +99,8 @@ def test_a_trial_runs_every_part_and_all_of_it_holds(suite: ModuleType, call: Ca
     shape = "(20, 2, 5)"
     assert names[f"times-psmnist: forward {shape}"] == [*peers, "ring", "scan", "reversible", "exact"]
     assert names[f"times-psmnist: backward {shape}"] == [*peers, "stored, ring", "stored, scan", "reversible", "exact"]
-    layer = ["LSTM of torch", "UnICORNN, stored", "UnICORNN, reversible", "UnICORNN, exact"]
+    modes = [f"UnICORNN, {mode}" for mode in ("stored", "reversible", "exact", "stored, drives in bfloat16")]
+    layer = ["LSTM of torch", *modes]
     assert names[f"times-psmnist: layer {shape}"] == layer and len(names) == 5 * 3 + 2 + 1 + 1
 
 

@@ -34,6 +34,9 @@ call = dict(w=0.5, step_size=0.1, alpha=1.0)
 """
 
 
+WARNINGS = ("-W", "error", "-W", "ignore:CUDA initialization:UserWarning")
+"""A torch for CUDA says that the driver, which is the fake one, is none."""
+
 PYCUDA = "device = module._devices[0] = module.Device(0)\n"
 
 
@@ -82,7 +85,7 @@ def driver(environment: dict[str, str]) -> dict[str, str]:
 def run(environment: dict[str, str], code: str, device: str = PYCUDA) -> tuple[int, str, list[list[str]]]:
     """Exit status, all that was printed, and the launches: name, grid, threads, shared, stream, depth of contexts."""
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-W", "error", "-c", HEAD + device + code],
+        [sys.executable, "-X", "faulthandler", *WARNINGS, "-c", HEAD + device + code],
         env=environment,
         capture_output=True,
         text=True,
@@ -157,6 +160,24 @@ def test_a_thread_of_its_own_has_the_context_and_leaves_none(driver: dict[str, s
     assert status == 0, output
     assert [name for name, *_ in launches] == ["forward_f32"] + ["stored_f32"] * 3
     assert all(depth == "1" for *_, depth in launches)
+
+
+@pytest.mark.slow
+def test_a_context_that_is_current_already_is_not_pushed_again(driver: dict[str, str]) -> None:
+    """As torch leaves it: the launch is one context deep, where a second push would make it two; a foreign one is."""
+    code = """
+import ctypes
+driver = ctypes.CDLL("libcuda.so.1")
+for context in (device._handle, 1):
+    driver.cuCtxPushCurrent_v2(ctypes.c_void_p(context))
+    with module.using(device):
+        execution.outputs(x, **call)
+        execution.outputs(x.double(), **call)  # another function of the module, and of another layout
+    driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+"""
+    status, output, launches = run(driver, code)
+    assert status == 0, output
+    assert [depth for *_, depth in launches] == ["1", "1", "2", "2"]
 
 
 @pytest.mark.slow

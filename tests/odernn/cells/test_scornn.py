@@ -85,8 +85,7 @@ def with_biases(model: ScoRNN, low: float, high: float, seed: int = 5) -> ScoRNN
 )
 def test_forward_and_backward_factor_once_a_layer_and_direction(layers, bidirectional):
     model = network(8, layers, bidirectional=bidirectional)
-    with warnings.catch_warnings(), profile(activities=[ProfilerActivity.CPU]) as events:
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), profile(activities=[ProfilerActivity.CPU]) as events:
         model(normal(20, 2, 3))[0].square().sum().backward()
     names = [event.name for event in events.events()]
     assert not any("inv" in name or "linalg_solve" in name for name in names)
@@ -95,8 +94,7 @@ def test_forward_and_backward_factor_once_a_layer_and_direction(layers, bidirect
 
 def test_the_count_of_factorisations_sees_a_network_that_evaluates_W_each_step():
     model, u = network(), normal(20, 2, 3)
-    with warnings.catch_warnings(), profile(activities=[ProfilerActivity.CPU]) as events:
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), profile(activities=[ProfilerActivity.CPU]) as events:
         state = None
         for n in range(20):
             _, state = model(u[n : n + 1], state)

@@ -178,6 +178,7 @@ def test_what_torchs_own_layers_give_under_autocast():
 # --- several processes, several devices
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="nn.DataParallel takes the CUDA device that is there")
 @everywhere
 def test_data_parallel_without_a_device_is_the_module(name: str, label: str, execution: str):
     network = network_of(name, label, execution)

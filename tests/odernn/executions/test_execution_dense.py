@@ -16,7 +16,7 @@ from torch import nn
 from torch.autograd import forward_ad
 from torch.utils.checkpoint import checkpoint
 
-from odernn import cells
+from odernn import cells, executions
 from odernn.executions import ExecutionUnavailable, dense
 from tests.tiers import only, where
 
@@ -541,6 +541,13 @@ def test_a_matrix_after_a_stage_without_one_has_its_own_derivative(monkeypatch: 
     assert torch.allclose(costates.by_matrices[0], torch.einsum("nbi,nbj->ij", g, v), rtol=1e-14)
 
 
+@pytest.mark.skipif(executions.available()["cuda"] is None, reason="there is a CUDA device")
+@pytest.mark.parametrize("label", ["scornn", "exprnn"])
+def test_without_a_device_the_reason_is_named(label: str):
+    with pytest.raises(ExecutionUnavailable, match=r'execution="cuda" cannot run here: .*Usable here: "torch"'):
+        CELLS[label](execution="cuda")
+
+
 def test_what_cannot_run_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch):
     for label in CELLS:
         if not label.startswith(("scornn", "exprnn")):
@@ -551,8 +558,6 @@ def test_what_cannot_run_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPa
     for label in ("scornn", "exprnn"):
         with pytest.raises(ValueError, match='Layer has "torch", "cpu" and "cuda"'):
             CELLS[label](execution="parallel")
-        with pytest.raises(ExecutionUnavailable, match=r'execution="cuda" cannot run here: .*Usable here: "torch"'):
-            CELLS[label](execution="cuda")
     with pytest.raises(TypeError, match=r"x has dtype torch\.float16"):
         dense.orthogonal(torch.zeros(1, 1, 1).half(), W=torch.eye(1), b=None, h0=torch.zeros(1, 1))
     with pytest.raises(TypeError, match=r"W has dtype torch\.float64 but x has torch\.float32"):

@@ -127,7 +127,7 @@ def test_constants_hold_for_the_stiffness_that_float32_sees():
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_weights_and_stiffness_may_lie_on_two_devices():
-    assert Oscillator(W.cuda(), torch.tensor(ALPHA)).constants() == Oscillator(W, ALPHA).constants()
+    assert Oscillator(W.cuda(), torch.tensor(ALPHA, dtype=W.dtype)).constants() == Oscillator(W, ALPHA).constants()
 
 
 def test_many_oscillators_at_once_are_each_its_own():

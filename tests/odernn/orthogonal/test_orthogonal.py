@@ -335,8 +335,7 @@ def factorisations(cayley_map: Callable[[Tensor, Tensor], Tensor], order: int) -
     """LU factorisations in the map and its first ``order`` derivatives."""
     n = 8
     free, d = uniform_free(n).requires_grad_(), signs_of(n, 2)
-    with warnings.catch_warnings(), profile(activities=[ProfilerActivity.CPU]) as events:
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), profile(activities=[ProfilerActivity.CPU]) as events:
         value = (cayley_map(skew(free, n), d) ** 3).sum()
         for _ in range(order):
             (gradient,) = torch.autograd.grad(value, free, create_graph=True)
