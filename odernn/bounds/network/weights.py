@@ -52,7 +52,7 @@ def weights_of(network: UnICORNN) -> NetworkWeights:
         if not bool(parameter.isfinite().all()):
             raise ValueError(f"The parameter {name} has an entry that is not finite. Nothing is bounded then.")
     layers = range(network.num_layers)
-    dtype = str(network.layers[0].w.dtype).removeprefix("torch.")
+    dtype = str(network.layers[0].like.dtype).removeprefix("torch.")
     return NetworkWeights(
         stack=tuple(_layer(network, index) for index in layers),
         biases=tuple(_bias(network, index) for index in layers),
