@@ -7,25 +7,23 @@ with s = sinh(log G / N): between them N asinh(h|w| / (4 r_a)) ≤ log G in the 
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from odernn.cells.common import arguments
-
-if TYPE_CHECKING:
-    from odernn.cells.unicornn.network import UnICORNN
 
 SHRUNK = 2.0**-32
 """Share by which an interval is smaller beside 4 ε of w's dtype: its own roundings in float64, with αh² ≤ STIFFEST."""
 
 SMALLEST_STEP = 1e-9
 """The interval of a smaller h is that of this one, which lies inside of it: as h → 0 its ends grow like 1/h."""
+
+SMALLEST_SHARE = 2.0**-40
+"""σ̂(v) from below: for α = 0 the interval begins at w = 0, where a = 0 is no form, and no w is there."""
 
 STIFFEST = 3.999
 """Largest α dt²: at αh² = 4 no form is left, and the interval of w ends in the point 0."""
@@ -60,24 +58,13 @@ class GrowthLimit:
         """w of the learned v = ``free``, in its dtype; differentiable by v and by h."""
         low, high = self.interval(step_size, alpha)
         shrunk = 1.0 - SHRUNK - 4.0 * torch.finfo(free.dtype).eps
-        return (shrunk * (low + (high - low) * torch.sigmoid(free.double()))).to(free.dtype)
+        share = torch.sigmoid(free.double()).clamp(min=SMALLEST_SHARE)
+        return (shrunk * (low + (high - low) * share)).to(free.dtype)
 
     def free_for(self, w: Tensor, step_size: Tensor, alpha: Tensor) -> Tensor:
         """The v of w, or of the nearest w in the middle 98 % of the interval: v = logit((w − w₋)/(w₊ − w₋))."""
         low, high = self.interval(step_size, alpha)
         return torch.logit(((w.double() - low) / (high - low)).clamp(0.01, 0.99)).to(w.dtype)
-
-
-def without_limit(network: UnICORNN) -> UnICORNN:
-    """See ``UnICORNN.unlimited``; the network itself where it has no limit."""
-    if network.limit is None:
-        return network
-    found = copy.deepcopy(network)
-    found.limit = None
-    for index, layer in enumerate(found.layers):
-        w = network.coefficients(index)["w"].detach().clone()
-        layer.limit, layer.free_w, layer.w = None, None, nn.Parameter(w)
-    return found
 
 
 def checked_limit(

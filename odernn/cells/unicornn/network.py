@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from odernn import executions
@@ -238,10 +239,18 @@ class UnICORNN(OscillatorStack):
         return tuple(guarantees)
 
     def unlimited(self) -> UnICORNN:
-        """The same map without a limit of growth: w is a parameter again, with the values that the limit made."""
-        from odernn.cells.unicornn.growth import without_limit
+        """The same map without a limit of growth: w is a parameter, with the values that the limit made of ``free_w``.
 
-        return without_limit(self)
+        The network itself if it has no limit.
+        """
+        if self.limit is None:
+            return self
+        found = copy.deepcopy(self)
+        found.limit = None
+        for index, layer in enumerate(found.layers):
+            w = self.coefficients(index)["w"].detach().clone()
+            layer.limit, layer.free_w, layer.w = None, None, nn.Parameter(w)
+        return found
 
     def _before(self, sequences: Sequences, previous_input: Tensor | None) -> Tensor:
         """u_0, (batch, input)."""

@@ -65,10 +65,11 @@ class OscillatorStack(RecurrentNetwork):
         self.index: Index = checked_index(index, bidirectional=self.bidirectional)
         self.execution = executions.ready(execution).name
         self.backward: Backward = checked_mode(backward, execution)
-        self.register_exact("dt", arguments.per_layer("dt", dt, num_layers), check_dt, device=device)
-        self.register_exact("alpha", arguments.per_layer("alpha", alpha, num_layers), check_alpha, device=device)
+        dts, alphas = arguments.per_layer("dt", dt, num_layers), arguments.per_layer("alpha", alpha, num_layers)
+        self.register_exact("dt", dts, check_dt, device=device)
+        self.register_exact("alpha", alphas, check_alpha, device=device)
         drawn = checked_initial_c(initial_c)
-        self.limit = checked_limit(growth, steps, self.dt.tolist(), self.alpha.tolist())
+        self.limit = checked_limit(growth, steps, dts, alphas)
         self.layers = nn.ModuleList(  # type: ignore[assignment]
             UnICORNNLayer(
                 self._level_size(below),

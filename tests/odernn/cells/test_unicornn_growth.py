@@ -22,7 +22,7 @@ LIMITS = [(1.001, 1), (3.0, 64), (1e3, 784), (1e30, 5)]
 def growth_of(w: float, h: float, alpha: float, steps: int) -> mpmath.mpf:
     """exp(N asinh(h |w| / (4 r_a))) with 60 digits, from thm-J (a) as printed; None of h, w, α is rounded."""
     if w == 0:
-        return mpmath.mpf(1)
+        return mpmath.mpf(1 if alpha else "inf")
     with mpmath.workdps(60):
         w, h, alpha = mpmath.mpf(w), mpmath.mpf(h), mpmath.mpf(alpha)
         a = alpha + w / 2
