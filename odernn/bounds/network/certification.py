@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from odernn.cells.unicornn import UnICORNN
 
 Family: TypeAlias = Literal["unicornn", "orthogonal", "cornn", "euler", "arnn", "decoupled", "gated", "field"]
-TOO_LARGE = "it is too large for float64"
+TOO_LARGE = "it, or a matrix of its parameters, is too large for floats"
 Layers: TypeAlias = Callable[[Any, Question], tuple[LayerBounds, ...]]
 
 FAMILIES: dict[str, Family] = {
@@ -71,8 +71,13 @@ def certify(
     error. Lines without a bound say why; of a cell without theorems, or one that changes another's methods, all do. All
     logarithms are rounded outward. Proofs: docs/derivations/certificates.md, of UnICORNN gradient_bounds.md there.
 
-    Raises TypeError for a module that is no recurrent cell; ValueError for a bidirectional network, parameters that are
-    not finite, a bound that is negative or not finite, and ``rms_energy`` for another cell.
+    What is too large for floats, as with weights of 1e300, is a line that says so; of UnICORNN the layers are then
+    ``LayerBounds``.
+
+    Raises TypeError for a module that is no recurrent cell, for parameters of several dtypes or of one in which it
+    computes no recurrence (float16 and bfloat16 of this library's cells), and for a bound that is no number; ValueError
+    for a bidirectional network, parameters that are not finite, ``steps`` that are no integer ≥ 1, a bound that is
+    negative or not finite, and ``rms_energy`` for another cell.
     """
     question = Question(steps, input_bound, target_bound, rms_energy)
     family = _family(network)
@@ -93,7 +98,8 @@ def certify(
     layers = tuple(replace(layer, bounds=tuple(map(_finite, layer.bounds))) for layer in layers)
     layers = tuple(replace(layer, says=(*layer.says, *_premises(network))) for layer in layers)
     dtype, size = str(first.dtype).removeprefix("torch."), int(getattr(network, "hidden_size", 0))
-    return NetworkBounds(layers, steps, float(input_bound), float(target_bound), dtype, type(network).__name__, size)
+    asked = question.steps, question.input_bound, question.target_bound
+    return NetworkBounds(layers, *asked, dtype, type(network).__name__, size)
 
 
 def _family(network: nn.Module) -> Family | None:

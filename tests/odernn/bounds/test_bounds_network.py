@@ -245,7 +245,7 @@ def test_the_lines_of_a_report_are_its_numbers():
         assert [(rate.log, rate.sign) for rate in rates] == [(layer.upper_rate, "≤"), (layer.lower_rate, "≥")]
     estimate = damped["√Q of that error"]
     assert (estimate.log, estimate.sign) == (damped.estimated_log_rebuilt, "≈")
-    coarse = certify(network_of(dtype=torch.bfloat16, scale=300.0, dt=0.9), input_bound=1.0, steps=10)
+    coarse = certify(network_of(dtype=torch.float32, scale=1e8, dt=0.9), input_bound=1.0, steps=10)
     assert "the dtype is too coarse" in str(coarse)
     with pytest.raises(KeyError, match="no line about"):
         damped["|h_n|"]
@@ -311,9 +311,15 @@ def test_arguments_are_checked():
         certify(torch.nn.Linear(1, 2), input_bound=1.0, steps=3)
     with pytest.raises(ValueError, match="bidirectional"):
         certify(network_of(bidirectional=True), input_bound=1.0, steps=3)
-    for steps in (0, 2.5):
-        with pytest.raises(ValueError, match="whole number of steps"):
+    for steps in (0, -1, 2.5, 20.0, np.float64(20), True, np.True_, torch.tensor(True), "20", None):
+        with pytest.raises(ValueError, match=r"steps is .*whole number of steps.*at least 1"):
             certify(network, input_bound=1.0, steps=steps)  # type: ignore[arg-type]
+    for name in ("input_bound", "target_bound", "rms_energy"):
+        for value in ("1", True, [1.0, 2.0]):
+            with pytest.raises(TypeError, match=rf"{name} is .*Give a number"):
+                certify(network, **({"input_bound": 1.0, "steps": 3} | {name: value}))
+        with pytest.raises(ValueError, match=f"{name} is beyond the range of float64"):
+            certify(network, **({"input_bound": 1.0, "steps": 3} | {name: 10**400}))
     for name, value in (("input_bound", -1.0), ("input_bound", math.inf), ("target_bound", math.nan)):
         with pytest.raises(ValueError, match=f"{name} is {value}"):
             certify(network, **({"input_bound": 1.0, "steps": 3} | {name: value}))
@@ -323,6 +329,14 @@ def test_arguments_are_checked():
         network.layers[1].V[0, 0] = math.nan
     with pytest.raises(ValueError, match=r"parameter layers\.1\.V has an entry that is not finite"):
         certify(network, input_bound=1.0, steps=3)
+
+
+@pytest.mark.parametrize("steps", [np.int64(20), np.uint8(20), torch.tensor(20)])
+def test_integers_of_any_type_count_steps(steps: Any):
+    network = network_of(num_layers=1)
+    report, plain = (certify(network, input_bound=one, steps=n) for one, n in ((np.float32(1), steps), (1, 20)))
+    assert type(report.steps) is int and type(report.input_bound) is float
+    assert report.title == plain.title and numbers_of(report) == numbers_of(plain)
 
 
 def test_the_package_offers_certify_lazily_and_without_torch():
@@ -618,8 +632,8 @@ AGAIN: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
         },
         {"steps": 40, "input_bound": 5.0, "target_bound": 9.0},
     ),
-    ({"num_layers": 3, "seed": 5, "scale": 3.0, "dtype": torch.bfloat16, "dt": 0.2}, {"steps": 3, "input_bound": 1.0}),
-    ({"num_layers": 2, "scale": 300.0, "dt": 0.9, "dtype": torch.bfloat16}, {"steps": 10, "input_bound": 1.0}),
+    ({"num_layers": 3, "seed": 5, "scale": 3e5, "dtype": torch.float32, "dt": 0.2}, {"steps": 3, "input_bound": 1.0}),
+    ({"num_layers": 2, "scale": 1e8, "dt": 0.9, "dtype": torch.float32}, {"steps": 10, "input_bound": 1.0}),
 )
 
 
