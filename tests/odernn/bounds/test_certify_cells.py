@@ -225,7 +225,7 @@ def test_a_bound_from_below_is_met_by_drives_and_one_from_above_by_none(build: A
     """The drive −W h puts a unit at slope 1, a large one at slope 0: all such words, by the cell's own step."""
     network = build()
     layer = network.layers[0]
-    width, sizes, make = attacks._free_step(network, 1)  # type: ignore[misc]
+    width, sizes, make = attacks.free_step(network, 1)
     steps = 4 if width == 2 else 3
     lines = certify(network, input_bound=1.0, steps=steps).layers[0]
     step, worst = make(0), 0.0
