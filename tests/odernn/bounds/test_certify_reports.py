@@ -19,7 +19,7 @@ import torch
 from benchmarks import _cell_attacks as attacks
 from odernn import cells, tableaus
 from odernn.bounds import NetworkBounds, certify
-from odernn.bounds.network.report import UNKNOWN, QuantityBound, computed_line, shown
+from odernn.bounds.network.report import UNKNOWN, LayerBounds, QuantityBound, computed_line, shown, verdicts_of
 from odernn.bounds.reconstruction import PRECISIONS
 from odernn.cells.antisymmetric import AntisymmetricRNN
 from odernn.cells.arnn_2_2 import ARNN22
@@ -32,6 +32,12 @@ from odernn.cells.recurrent import RecurrentNetwork
 from odernn.cells.scornn import ScoRNN
 from tests.odernn.bounds.small_networks import drawn
 from tests.tiers import spread
+
+ALL_KINDS: dict[str, Callable[[torch.Generator], torch.nn.Module]] = {
+    **attacks.KINDS,
+    "UnICORNN": lambda g: cells.get("unicornn")(2, 4, 2, dt=0.1, alpha=2.0, generator=g, dtype=torch.float64),
+}
+
 
 # --- rounding
 
@@ -152,6 +158,67 @@ def _number(text: str) -> mpmath.mpf:
     return mpmath.mpf(base) ** mpmath.mpf(power) if power else mpmath.mpf(base)
 
 
+# --- the verdict
+
+
+LINE = QuantityBound
+VERDICTS_TYPED: dict[str, tuple[list[QuantityBound], dict[str, str]]] = {
+    "bounded": ([LINE("|h_n|, n ≤ N", 2.0, "t"), LINE("|ĥ_n| as computed", 2.1, "t")], {"states": "cannot blow up"}),
+    "the larger decides": ([LINE("|h_n|, n ≤ N", 2.0, "t"), LINE("|c_n|, n ≤ N", 14.0, "t")], {"states": "not known"}),
+    "just within": ([LINE("|dE/dθ|, θ = V", 6 * math.log(10) - 1e-9, "t")], {"gradients": "cannot blow up"}),
+    "just beyond": ([LINE("|dE/dθ|, θ = V", 6 * math.log(10) + 1e-9, "t")], {"gradients": "not known"}),
+    "one is unknown": (
+        [LINE("|dE/dθ|, θ = V", 0.0, "t"), LINE("|dE/dθ|, θ = W", None, "", "why")],
+        {"gradients": "not known"},
+    ),
+    "grows": (
+        [LINE("‖∂h_N/∂h_1‖₂", 90.0, "t"), LINE("the same, from below", 14.0, "t", "some", "≥")],
+        {"small changes": "can blow up"},
+    ),
+    "between": (
+        [LINE("‖∂h_N/∂h_1‖₂", 90.0, "t"), LINE("the same, from below", 13.0, "t", "some", "≥")],
+        {"small changes": "not known"},
+    ),
+    "from below of what is unknown": (
+        [LINE("‖∂h_N/∂h_1‖₂", None, "", "why"), LINE("the same, from below", 14.0, "t", "some", "≥")],
+        {"small changes": "can blow up"},
+    ),
+    "an estimate": ([LINE("√Q of that error", 99.0, "t", "an estimate", "≈")], {}),
+    "derivative and distance": (
+        [LINE("‖∂h_N/∂h_1‖₂", 0.0, "t"), LINE("‖h_N − h'_N‖ / ‖h_1 − h'_1‖", None, "", "jumps")],
+        {"small changes": "cannot blow up", "distances of two runs": "not known"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VERDICTS_TYPED)
+def test_a_verdict_is_that_of_the_worst_line(name: str) -> None:
+    lines, expected = VERDICTS_TYPED[name]
+    found = verdicts_of(LayerBounds(1, tuple(lines), ()))
+    assert expected.items() <= {subject: verdict for subject, (verdict, _) in found.items()}.items()
+    assert bool(found) == bool(expected)
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_a_verdict_names_every_quantity_within_eighty_columns(kind: str) -> None:
+    """Of 64 steps: every line but those of one step and estimates counts; nothing is in two verdicts."""
+    report = certify(ALL_KINDS[kind](drawn(1)), input_bound=1.0, steps=64)
+    text = report.verdict
+    assert max(map(len, text.splitlines())) <= 80 and str(report).startswith(f"{report.title}\n\n{text}\n")
+    for layer in report.layers:
+        verdicts = verdicts_of(layer)
+        assert {"states", "gradients"} <= set(verdicts) and any("small changes" in subject for subject in verdicts)
+        states = [line.log for line in layer.bounds if "n ≤ N" in line.quantity]
+        is_known = all(log is not None and log <= math.log(1e6) for log in states)
+        assert verdicts["states"][0] == ("cannot blow up" if is_known else "not known")
+        below = [line.log for line in layer.bounds if line.sign == "≥" and "step" not in line.quantity]
+        can = any(verdict == "can blow up" for verdict, _ in verdicts.values())
+        assert can == (max(below, default=0.0) >= math.log(1e6))  # type: ignore[operator, type-var]
+        flat = " ".join(text.split())
+        for subject, (_, why) in verdicts.items():
+            assert subject in flat and f"({why}" in flat
+
+
 def test_premises_stand_above_the_table_in_text_and_in_a_notebook() -> None:
     report = certify(AntisymmetricRNN(2, 3, dt=0.1, gamma=0.0), input_bound=1.0, steps=4)
     for text in (str(report), report._repr_html_()):
@@ -215,12 +282,6 @@ def test_a_text_with_what_is_no_number_is_noticed() -> None:
         spoilt = replace(layer, bounds=(replace(layer.bounds[0], log=log), *layer.bounds[1:]))
         with pytest.raises(AssertionError):
             assert_finite_or_said(replace(report, layers=(spoilt,)))
-
-
-ALL_KINDS: dict[str, Callable[[torch.Generator], torch.nn.Module]] = {
-    **attacks.KINDS,
-    "UnICORNN": lambda g: cells.get("unicornn")(2, 4, 2, dt=0.1, alpha=2.0, generator=g, dtype=torch.float64),
-}
 
 
 @pytest.mark.parametrize("kind", spread(ALL_KINDS, 9))
