@@ -10,6 +10,8 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
 Family: TypeAlias = Literal["unicornn", "orthogonal", "cornn", "euler", "arnn", "decoupled", "gated", "field"]
 TOO_LARGE = "it, or a matrix of its parameters, is too large for floats"
-Layers: TypeAlias = Callable[[Any, Question], tuple[LayerBounds, ...]]
 
 FAMILIES: dict[str, Family] = {
     "UnICORNN": "unicornn",
@@ -46,6 +47,18 @@ FAMILIES: dict[str, Family] = {
     "RNN": "gated",
 }
 """Class of a network of ``odernn.cells`` or ``torch.nn`` -> the file of its theorems."""
+
+THEOREMS: dict[Family, Callable[[], ModuleType]] = {
+    "unicornn": lambda: import_module("odernn.bounds.network.unicornn"),
+    "orthogonal": lambda: import_module("odernn.bounds.network.orthogonal"),
+    "cornn": lambda: import_module("odernn.bounds.network.cornn"),
+    "euler": lambda: import_module("odernn.bounds.network.euler"),
+    "arnn": lambda: import_module("odernn.bounds.network.arnn"),
+    "decoupled": lambda: import_module("odernn.bounds.network.decoupled"),
+    "gated": lambda: import_module("odernn.bounds.network.gated"),
+    "field": lambda: import_module("odernn.bounds.network.field"),
+}
+"""The file of a family, when it is asked for; its names are literals, which import closures read."""
 
 
 @overload
@@ -92,7 +105,7 @@ def certify(
     why = _changed(network) or (f"no theorem here is about {type(network).__name__}" if family is None else "")
     try:
         with np.errstate(over="raise", invalid="raise"):
-            layers = _nothing_known(network, why) if family is None or why else _theorems(family)(network, question)
+            layers = _layers(None if why else family, network, question, why)
     except (ArithmeticError, np.linalg.LinAlgError):
         layers = _nothing_known(network, TOO_LARGE)
     layers = tuple(replace(layer, bounds=tuple(map(_finite, layer.bounds))) for layer in layers)
@@ -120,39 +133,12 @@ def _family(network: nn.Module) -> Family | None:
     )
 
 
-def _theorems(family: Family) -> Layers:
-    """``layers_of`` of the family's file."""
-    if family == "unicornn":
-        from odernn.bounds.network import unicornn
-
-        return unicornn.layers_of
-    if family == "orthogonal":
-        from odernn.bounds.network import orthogonal
-
-        return orthogonal.layers_of
-    if family == "cornn":
-        from odernn.bounds.network import cornn
-
-        return cornn.layers_of
-    if family == "euler":
-        from odernn.bounds.network import euler
-
-        return euler.layers_of
-    if family == "arnn":
-        from odernn.bounds.network import arnn
-
-        return arnn.layers_of
-    if family == "decoupled":
-        from odernn.bounds.network import decoupled
-
-        return decoupled.layers_of
-    if family == "gated":
-        from odernn.bounds.network import gated
-
-        return gated.layers_of
-    from odernn.bounds.network import field
-
-    return field.layers_of
+def _layers(family: Family | None, network: nn.Module, question: Question, why: str) -> tuple[LayerBounds, ...]:
+    """By ``layers_of`` of the family's file; without a family what nobody knows, and why."""
+    if family is None:
+        return _nothing_known(network, why)
+    found: tuple[LayerBounds, ...] = THEOREMS[family]().layers_of(network, question)
+    return found
 
 
 def _premises(network: nn.Module) -> tuple[str, ...]:
