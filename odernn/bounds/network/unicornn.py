@@ -47,6 +47,7 @@ FORM_SHARES = tuple(k / 8 for k in range(9))
 def layers_of(network: UnICORNN, question: Question) -> tuple[NeuronBounds, ...]:
     """The bounds of every layer, for every input with |u_n| ≤ U. State bounds do not depend on the input.
 
+    Of a network in float16 or bfloat16, in which no UnICORNN runs, for recurrences of one's own in these dtypes.
     ``question.rms_energy`` is the measured rms of √(αy² + z²) for the estimate of the rebuilding error; without it
     that of the largest states.
     """
