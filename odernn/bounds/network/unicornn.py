@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -144,7 +144,7 @@ def _growth(weights: NetworkWeights, index: int, count: int) -> LogBound:
     if count == 0:
         return LogBound(0.0, "thm-J (b)")
     layer, (low, high) = weights.stack[index], _ends(weights, index)
-    ends = {"kappa_low": low, "kappa_high": high, "step_size": layer.step_size}
+    ends: dict[str, Any] = {"kappa_low": low, "kappa_high": high, "step_size": layer.step_size}
     form = forms.inside(forms.best_form(**ends) ** np.array(FORM_SHARES)[:, None], layer.step_size)
     condition = jacobian.log_condition(form=form, step_size=layer.step_size)
     lost = count * state_bounds.conditioning(layer, form)
