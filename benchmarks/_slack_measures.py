@@ -427,9 +427,7 @@ def inverse(model: TaskNetwork, sample: Sample) -> Iterator[Finding]:
             continue
         narrow, log_largest = copy.deepcopy(network).to(dtype), math.log(torch.finfo(dtype).max)
         largest_input = float(sample.inputs.to(dtype).double().abs().max())
-        for own, pair in zip(
-            unicornn.layers_of(narrow, Question(sample.steps, largest_input)), errors, strict=True
-        ):
+        for own, pair in zip(unicornn.layers_of(narrow, Question(sample.steps, largest_input)), errors, strict=True):
             for log_bound, error in zip((own.log_rebuilt_position, own.log_rebuilt_momentum), pair, strict=True):
                 if log_bound is None:
                     yield Finding("inverse", f"bound in {name}", "thm-F (a)", verdict="inapplicable")
