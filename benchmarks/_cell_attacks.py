@@ -319,7 +319,7 @@ def attack(
                 limit = 1000 * bound if line.about.startswith(EVERY_INPUT) else bound
                 note(line, worst_state(network, layer.layer, line.quantity, (bound, limit), steps, generator))
             elif line.quantity.startswith("|dE/dθ|"):
-                note(line, gradients.get((layer.layer, line.quantity.rpartition("= ")[2]), 0.0))
+                note(line, gradients[layer.layer, line.quantity.rpartition("= ")[2]])
             elif "as computed" not in line.quantity:
                 note(line, worst_change(network, layer.layer, line.quantity, steps, generator, tries))
     return found
@@ -396,13 +396,11 @@ def worst_gradients(
     """
     named = {place_of(key): parameter for key, parameter in network.named_parameters()}
 
-    def slopes(u: Tensor, is_last: bool, wanted: list[Tensor], *, keep: bool = False) -> tuple[Tensor | None, ...]:
+    def slopes(u: Tensor, is_last: bool, wanted: list[Tensor], *, keep: bool = False) -> tuple[Tensor, ...]:
         rows = output(run(network, u)[-1])
         target = -aim * torch.where(rows.detach() == 0, torch.ones_like(rows), rows.detach().sign())
         errors = (rows - target).square().sum(dim=(1, 2)) / 2
-        return torch.autograd.grad(
-            errors[-1] if is_last else errors.mean(), wanted, allow_unused=True, create_graph=keep
-        )
+        return torch.autograd.grad(errors[-1] if is_last else errors.mean(), wanted, create_graph=keep)
 
     u = ascend(lambda v: output(run(network, v)[-1]).square().sum(dim=(0, 2)), bound, steps, generator)
     largest: dict[tuple[int, str], tuple[float, int]] = dict.fromkeys(named, (0.0, 0))
@@ -410,14 +408,13 @@ def worst_gradients(
         for is_last in (False, True):
             found = slopes(u[:, sample : sample + 1], is_last, list(named.values()))
             for place, slope in zip(named, found, strict=True):
-                value = 0.0 if slope is None else float(slope.abs().max())
-                largest[place] = max(largest[place], (value, sample))
+                largest[place] = max(largest[place], (float(slope.abs().max()), sample))
     if searches:
         for place, parameter in named.items():
 
             def score(v: Tensor, parameter: Tensor = parameter) -> Tensor:
                 (slope,) = slopes(v, True, [parameter], keep=True)
-                return v.sum(dim=(0, 2)) * 0 if slope is None else slope.abs().max()[None] + 0 * v.sum()
+                return slope.abs().max()[None] + 0 * v.sum()
 
             sample = largest[place][1]
             v = _climb(score, u[:, sample : sample + 1], bound)
@@ -437,10 +434,7 @@ def worst_change(
     network: nn.Module, layer: int, quantity: str, steps: int, generator: torch.Generator, tries: int
 ) -> float:
     """The largest ‖∂X_N/∂X_1‖, or distance of two states, over drives that are free to be anything."""
-    step = _free_step(network, layer)
-    if step is None:
-        return 0.0
-    width, sizes, make = step
+    width, sizes, make = free_step(network, layer)
     worst, best = 0.0, None
     for place in range(tries):
         scale = 10 ** _uniform(generator, -2.0, 1.5)
@@ -462,11 +456,11 @@ def lem_bound(network: LEM, layer: int) -> float:
     return min(1.0, float(network.layers[layer - 1].dt))
 
 
-def _free_step(network: nn.Module, layer: int) -> tuple[int, tuple[int, ...], Callable[[int], Any]] | None:
-    """Width of a drive, sizes of the blocks, and the step at a time, of one layer; None for torch's own."""
+def free_step(network: nn.Module, layer: int) -> tuple[int, tuple[int, ...], Callable[[int], Any]]:
+    """Width of a drive, sizes of the blocks, and the step at a time, of one layer; ValueError for LSTM and GRU."""
     if isinstance(network, nn.RNNBase):
         if not network.mode.startswith("RNN"):
-            return None
+            raise ValueError(f"network is a {network.mode}, about whose Jacobian no line has a bound. Write its step.")
         W = getattr(network, f"weight_hh_l{layer - 1}")
         sigma = torch.relu if network.mode == "RNN_RELU" else torch.tanh
         return len(W), (len(W),), lambda n: lambda state, x: (sigma(state[0] @ W.T + x),)

@@ -35,7 +35,8 @@ from _slack_products import log_bounds_at_the_end
 from numpy.typing import NDArray
 from torch import Tensor
 
-from odernn.bounds.network import certify
+from odernn.bounds.network import certify, unicornn
+from odernn.bounds.network.question import Question
 from odernn.cells.cornn import CoRNN, CoRNNLayer
 from odernn.cells.exprnn import ExpRNN
 from odernn.cells.linoss import LinOSS, LinOSSLayer
@@ -426,9 +427,7 @@ def inverse(model: TaskNetwork, sample: Sample) -> Iterator[Finding]:
             continue
         narrow, log_largest = copy.deepcopy(network).to(dtype), math.log(torch.finfo(dtype).max)
         largest_input = float(sample.inputs.to(dtype).double().abs().max())
-        for own, pair in zip(
-            certify(narrow, input_bound=largest_input, steps=sample.steps).layers, errors, strict=True
-        ):
+        for own, pair in zip(unicornn.layers_of(narrow, Question(sample.steps, largest_input)), errors, strict=True):
             for log_bound, error in zip((own.log_rebuilt_position, own.log_rebuilt_momentum), pair, strict=True):
                 if log_bound is None:
                     yield Finding("inverse", f"bound in {name}", "thm-F (a)", verdict="inapplicable")

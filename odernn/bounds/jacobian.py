@@ -27,6 +27,12 @@ def root(*, form: Any, step_size: Any, numbers: Numbers = FLOATS) -> Any:
     return numbers.sqrt(form * (1 - form * step_size * step_size / 4))
 
 
+def log_condition(*, form: Any, step_size: Any, numbers: Numbers = FLOATS) -> Any:
+    """log of the least C with ‖Φ‖₂ ≤ C ‖Φ‖_a for every Φ: (1 + a + √((1 − a)² + a²h²))/(2 r_a).   thm-J (b)"""
+    spread = numbers.sqrt((1 - form) * (1 - form) + form * form * step_size * step_size)
+    return numbers.log((1 + form + spread) / (2 * root(form=form, step_size=step_size, numbers=numbers)))
+
+
 def log_norm(*, kappa: Any, form: Any, step_size: Any, numbers: Numbers = FLOATS) -> Any:
     """log ‖B(κ)‖_a = log ‖B(κ)⁻¹‖_a = asinh(h|κ − a| / (2 r_a)), exactly; any real κ.   thm-J (a)"""
     distance = step_size * numbers.absolute(kappa - form)

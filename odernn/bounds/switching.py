@@ -9,7 +9,8 @@ than the worst solution that may switch at any time. That one switches on two li
 
     F(λ) = log g(λ) − λ T(λ) = 0,     g the growth, T the time of half a turn between the lines that belong to λ.
 
-Every λ > 0 with F(λ) ≤ 0 is an upper bound. Floats, vectorised over neurons, rounded outward.
+Every λ > 0 with F(λ) ≤ 0 is an upper bound, and products of n steps have ‖Φ‖_a ≤ K_a(λ) e^{nhλ}. Floats, vectorised
+over neurons, rounded outward.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ APART = 1e-4
 """κ₋ and κ₊ nearer than that, relative to the larger one, are left to thm-J (b), where no digits cancel."""
 
 HALVINGS = 60
+
+SAFE = 1e-6
+"""Of 1 + r m² of a saddle, a difference: where it is smaller no constant is given."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,68 @@ class _Flow:
         return np.where(self.q > 0, turning, np.where(self.q < 0, saddle, drifting))
 
 
+@dataclass(frozen=True)
+class _HalfTurn:
+    """The slow field between the slopes first = m₋ and second = m₊, the fast one beyond, and the times of both."""
+
+    slow: _Flow
+    fast: _Flow
+    first: Array
+    second: Array
+    slow_time: Array
+    fast_time: Array
+    rate: Array
+
+    @classmethod
+    def of(cls, rate: Array, low: Array, high: Array, h: Array) -> _HalfTurn:
+        slow, fast = _Flow.of(low, h), _Flow.of(high, h)
+        wronskian = slow.p * fast.q - fast.p * slow.q
+        spread, fall = fast.q - slow.q, slow.p - fast.p
+        root = np.sqrt(wronskian**2 + 4 * rate**2 * spread * fall)
+        first, second = -2 * rate * fall / (wronskian + root), (wronskian + root) / (2 * rate * spread)
+        fast_time = np.pi / np.sqrt(fast.p * fast.q) - fast.time(first, second)
+        return cls(slow, fast, first, second, slow.time(first, second), fast_time, rate)
+
+    def excess(self) -> Array:
+        """F(λ), NaN where λ is too small for a saddle."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            slow, fast = (
+                np.log1p(flow.ratio * self.first**2) - np.log1p(flow.ratio * self.second**2)
+                for flow in (self.slow, self.fast)
+            )
+            found = (slow - fast) / 2 - self.rate * (self.slow_time + self.fast_time)
+        return np.where(np.isfinite(self.slow_time), found, np.nan)
+
+    def log_constant(self, form: Array, h: Array) -> Array:
+        """log of sup V/‖·‖_a less that of inf V/‖·‖_a, rounded up; +inf where too many digits cancel.   thm-J (f) (iv)
+
+        V² is (z² + r ŷ²)/(1 + r m₊²) of the field at hand, up to the time since m₊; over ‖·‖_a² = (1 − ah²/4) z² + a ŷ²
+        it is monotone in m² = (ŷ/z)².
+        """
+        ends = self.first**2, self.second**2
+        rest = 1 - form * h * h / 4
+        with np.errstate(invalid="ignore", divide="ignore"):
+            slow, fast = (
+                [np.log1p(flow.ratio * m) - np.log(rest + form * m) - np.log1p(flow.ratio * ends[1]) for m in squares]
+                for flow, squares in ((self.slow, (0.0, *ends)), (self.fast, ends))
+            )
+            fast.append(np.log(self.fast.ratio / form) - np.log1p(self.fast.ratio * ends[1]))
+            above = np.maximum(_largest(slow), _largest(fast) + 2 * self.rate * self.fast_time)
+            below = np.minimum(_least(slow) - 2 * self.rate * self.slow_time, _least(fast))
+            left = np.minimum(*(1 + self.slow.ratio * m for m in ends))
+        found = (above - below) / 2
+        return np.where(left > SAFE, found + RELATIVE * (1 + np.abs(found)), np.inf)
+
+
+def _largest(arrays: list[Array]) -> Array:
+    found: Array = np.maximum.reduce(np.broadcast_arrays(*arrays))
+    return found
+
+
+def _least(arrays: list[Array]) -> Array:
+    return -_largest([-each for each in arrays])
+
+
 def excess(rate: Any, *, kappa_low: Any, kappa_high: Any, step_size: Any) -> Any:
     """F(λ) = log g(λ) − λ T(λ) at λ = ``rate`` > 0 per unit of effective time; nothing grows faster where it is ≤ 0.
 
@@ -77,17 +143,7 @@ def excess(rate: Any, *, kappa_low: Any, kappa_high: Any, step_size: Any) -> Any
     low, high, h, lam = np.broadcast_arrays(
         *(np.asarray(v, dtype=float) for v in (kappa_low, kappa_high, step_size, rate))
     )
-    slow, fast = _Flow.of(low, h), _Flow.of(high, h)
-    wronskian = slow.p * fast.q - fast.p * slow.q
-    spread, fall = fast.q - slow.q, slow.p - fast.p
-    root = np.sqrt(wronskian**2 + 4 * lam**2 * spread * fall)
-    first, second = -2 * lam * fall / (wronskian + root), (wronskian + root) / (2 * lam * spread)
-    slow_time = slow.time(first, second)
-    fast_time = np.pi / np.sqrt(fast.p * fast.q) - fast.time(first, second)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        logs = [np.log1p(flow.ratio * line**2) for flow in (slow, fast) for line in (first, second)]
-        found = (logs[0] - logs[1] + logs[3] - logs[2]) / 2 - lam * (slow_time + fast_time)
-    return np.where(np.isfinite(slow_time), found, np.nan)[()]
+    return _HalfTurn.of(lam, low, high, h).excess()[()]
 
 
 def rate_bound(*, kappa_low: Any, kappa_high: Any, step_size: Any) -> Any:
@@ -98,10 +154,36 @@ def rate_bound(*, kappa_low: Any, kappa_high: Any, step_size: Any) -> Any:
     low, high, h = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (kappa_low, kappa_high, step_size)))
     form = forms.best_form(kappa_low=low, kappa_high=high, step_size=h)
     known = np.asarray(jacobian.rate_bound(kappa_low=low, kappa_high=high, form=form, step_size=h))
+    return np.minimum(_switched(low, high, h, known), _switched(*_mirrored(low, high, h), h, known))[()]
+
+
+def log_product_bound(*, kappa_low: Any, kappa_high: Any, step_size: Any, form: Any, steps: int) -> Any:
+    """log of a bound on ‖Φ‖_a, Φ any product of that many steps: hλ a step, and a constant; +inf where none applies.
+
+    a = ``form`` in (0, 4/h²), also forms (k, m) for m neurons. The constant compares the function V that grows by hλ
+    with ‖·‖_a.   thm-J (f) (iv)
+    """
+    low, high, h = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (kappa_low, kappa_high, step_size)))
+    best, form = forms.best_form(kappa_low=low, kappa_high=high, step_size=h), np.asarray(form, dtype=float)
+    known = np.asarray(jacobian.rate_bound(kappa_low=low, kappa_high=high, form=best, step_size=h))
+    found = []
+    for (slow, fast), a in (((low, high), form), (_mirrored(low, high, h), 4 / h**2 - form)):
+        rate = _switched(slow, fast, h, known)
+        applies = np.isfinite(rate)
+        rate, slow, fast, safe_h = (
+            np.where(applies, value, other) for value, other in ((rate, 1.0), (slow, 0.5), (fast, 1.0), (h, 1.0))
+        )
+        turn = _HalfTurn.of(rate / safe_h, slow, fast, safe_h)
+        bound = steps * rate + turn.log_constant(np.where(applies, a, 1.0), safe_h)
+        found.append(np.where(applies, bound, np.inf))
+    return np.minimum(*found)[()]
+
+
+def _mirrored(low: Array, high: Array, h: Array) -> tuple[Array, Array]:
+    """4/h² − κ₊ and 4/h² − κ₋, which have the same rate; the interval is made wider by what rounding may lose."""
     mirror = 4 / h**2
-    lost = 4 * 2.0**-53 * mirror  # by 4/h² − κ: the interval is made wider by it
-    mirrored = _switched(mirror - high - lost, mirror - low + lost, h, known)
-    return np.minimum(_switched(low, high, h, known), mirrored)[()]
+    lost = 4 * 2.0**-53 * mirror
+    return mirror - high - lost, mirror - low + lost
 
 
 def _switched(low: Array, high: Array, h: Array, known: Array) -> Array:

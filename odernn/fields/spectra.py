@@ -26,6 +26,10 @@ REFLECTIONS = 16
 """2 reflections a column, each with the constant c = 8."""
 
 
+class NotFiniteError(ValueError, ArithmeticError):
+    """A matrix, or what is made of it, has entries that are not finite: no constant bounds anything then."""
+
+
 def spectral_norm(M: Tensor) -> float:
     """An upper bound of ‖M‖₂ for M (m, n), exact for M = 0."""
     M = settled("A weight matrix", M)
@@ -60,10 +64,10 @@ def upward(value: float) -> float:
 
 
 def settled(name: str, value: Tensor) -> Tensor:
-    """``value`` in float64 on the CPU, without its graph. Raises ValueError where it is not finite."""
+    """``value`` in float64 on the CPU, without its graph; NotFiniteError, a ValueError, where it is not finite."""
     value = value.detach().to(device="cpu", dtype=torch.float64)
     if not bool(value.isfinite().all()):
-        raise ValueError(
+        raise NotFiniteError(
             f"{name} of shape {tuple(value.shape)} holds values that are not finite, so that no constant bounds the "
             "field. Look for the training step after which they appeared."
         )

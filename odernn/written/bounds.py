@@ -1,4 +1,4 @@
-"""Bounds in a notebook: a row a quantity, the decimal logarithm of its bound, the theorem, and for which inputs."""
+"""Bounds in a notebook: the verdict, and a row a quantity with the decimal logarithm of its bound and its theorem."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from odernn.bounds.network.report import (
+    BLOW_UP,
     OPENING,
     UNKNOWN,
     LayerBounds,
@@ -14,6 +15,7 @@ from odernn.bounds.network.report import (
     QuantityBound,
     decades,
     sentences,
+    verdict_rows,
 )
 from odernn.written.tables import paragraph, table
 
@@ -30,8 +32,10 @@ def html(shown: NetworkBounds[Any] | LayerBounds | QuantityBound | LogBound) -> 
     if isinstance(shown, LayerBounds):
         return _layers((shown,))
     about = f": {shown.title} {' '.join(OPENING)} Rounded outward; ≈ marks an estimate."
+    verdict = table(("layer", "verdict", "of what"), verdict_rows(shown.layers), ("right", "left", "left"))
     said = "".join(paragraph(sentence) for sentence in sentences(shown.layers))
-    return f"<div>{paragraph(about, strong='certify')}{_layers(shown.layers)}{said}</div>"
+    opening = f"{paragraph(about, strong='certify')}{verdict}{paragraph(BLOW_UP)}"
+    return f"<div>{opening}{_layers(shown.layers)}{said}</div>"
 
 
 def _layers(layers: tuple[LayerBounds, ...]) -> str:

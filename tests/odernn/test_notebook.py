@@ -17,7 +17,7 @@ from flint import fmpq
 from odernn import UnICORNN, tableaus
 from odernn.architecture import RNNGraph, drawing, get, pictures
 from odernn.bounds import certify
-from odernn.bounds.network.report import Sign
+from odernn.bounds.network.report import Sign, verdict_rows
 from odernn.tableaus import families
 from odernn.tableaus.catalogue import nystrom
 from odernn.tableaus.methods import in_stages
@@ -196,10 +196,13 @@ def test_a_graph_that_takes_long_to_draw_is_listed_as_far_as_it_is_read() -> Non
 def test_bounds_are_rows_of_logarithms_that_are_not_below_them() -> None:
     torch.manual_seed(0)
     report = certify(UnICORNN(2, 3, 2, dt=0.05, alpha=1.0), input_bound=1.0, steps=40)
-    (rows,) = cells(report._repr_html_())
+    verdict, rows = cells(report._repr_html_())
+    assert verdict[0] == ["layer", "verdict", "of what"] and [tuple(row) for row in verdict[1:]] == verdict_rows(
+        report.layers
+    )
     assert rows[0] == ["layer", "quantity", "log₁₀ of the bound", "theorem", "proved for"]
     found = {(row[0], row[1]): (float(row[2].strip("≥≈ ").replace("−", "-")), row[3]) for row in rows[1:]}
-    assert len(found) == len(rows) - 1 == sum(9 + len(layer.gradients) for layer in report.layers)
+    assert len(found) == len(rows) - 1 == sum(11 + len(layer.gradients) for layer in report.layers)
     for layer in report.layers:
         wanted = {f"|dE/dθ|, θ = {name}": (bound.value, bound.theorem) for name, bound in layer.gradients.items()}
         wanted |= {

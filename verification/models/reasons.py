@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from torch import nn
 
+from odernn.bounds.network.certification import FAMILIES
 from odernn.cells.cornn import CoRNN
 from odernn.cells.exprnn import ExpRNN
 from odernn.cells.linoss import LinOSS
@@ -46,6 +47,8 @@ def why_unbounded(layer: RunLayer, weights: Sequence[RecurrentWeight]) -> str:
     known = next((text for kind, text in UNBOUNDED.items() if isinstance(module, kind)), "")
     if known:
         return known
+    if isinstance(module, RecurrentNetwork) and type(module).__name__ in FAMILIES:
+        return "a trial compares it with none; what is proved of its states odernn.bounds.certify prints"
     if isinstance(module, RecurrentNetwork):
         return f"no theorem here is about the states of {type(module).__name__}"
     return f"no theorem here is about the class {layer.kind}"

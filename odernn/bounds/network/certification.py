@@ -10,6 +10,8 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
     from odernn.cells.unicornn import UnICORNN
 
 Family: TypeAlias = Literal["unicornn", "orthogonal", "cornn", "euler", "arnn", "decoupled", "gated", "field"]
-TOO_LARGE = "it is too large for float64"
-Layers: TypeAlias = Callable[[Any, Question], tuple[LayerBounds, ...]]
+TOO_LARGE = "it, or a matrix of its parameters, is too large for floats"
 
 FAMILIES: dict[str, Family] = {
     "UnICORNN": "unicornn",
@@ -46,6 +47,18 @@ FAMILIES: dict[str, Family] = {
     "RNN": "gated",
 }
 """Class of a network of ``odernn.cells`` or ``torch.nn`` -> the file of its theorems."""
+
+THEOREMS: dict[Family, Callable[[], ModuleType]] = {
+    "unicornn": lambda: import_module("odernn.bounds.network.unicornn"),
+    "orthogonal": lambda: import_module("odernn.bounds.network.orthogonal"),
+    "cornn": lambda: import_module("odernn.bounds.network.cornn"),
+    "euler": lambda: import_module("odernn.bounds.network.euler"),
+    "arnn": lambda: import_module("odernn.bounds.network.arnn"),
+    "decoupled": lambda: import_module("odernn.bounds.network.decoupled"),
+    "gated": lambda: import_module("odernn.bounds.network.gated"),
+    "field": lambda: import_module("odernn.bounds.network.field"),
+}
+"""The file of a family, when it is asked for; its names are literals, which import closures read."""
 
 
 @overload
@@ -71,8 +84,13 @@ def certify(
     error. Lines without a bound say why; of a cell without theorems, or one that changes another's methods, all do. All
     logarithms are rounded outward. Proofs: docs/derivations/certificates.md, of UnICORNN gradient_bounds.md there.
 
-    Raises TypeError for a module that is no recurrent cell; ValueError for a bidirectional network, parameters that are
-    not finite, a bound that is negative or not finite, and ``rms_energy`` for another cell.
+    What is too large for floats, as with weights of 1e300, is a line that says so; of UnICORNN the layers are then
+    ``LayerBounds``.
+
+    Raises TypeError for a module that is no recurrent cell, for parameters of several dtypes or of one in which it
+    computes no recurrence (float16 and bfloat16 of this library's cells), and for a bound that is no number; ValueError
+    for a bidirectional network, parameters that are not finite, ``steps`` that are no integer ≥ 1, a bound that is
+    negative or not finite, and ``rms_energy`` for another cell.
     """
     question = Question(steps, input_bound, target_bound, rms_energy)
     family = _family(network)
@@ -87,13 +105,14 @@ def certify(
     why = _changed(network) or (f"no theorem here is about {type(network).__name__}" if family is None else "")
     try:
         with np.errstate(over="raise", invalid="raise"):
-            layers = _nothing_known(network, why) if family is None or why else _theorems(family)(network, question)
+            layers = _layers(None if why else family, network, question, why)
     except (ArithmeticError, np.linalg.LinAlgError):
         layers = _nothing_known(network, TOO_LARGE)
     layers = tuple(replace(layer, bounds=tuple(map(_finite, layer.bounds))) for layer in layers)
     layers = tuple(replace(layer, says=(*layer.says, *_premises(network))) for layer in layers)
     dtype, size = str(first.dtype).removeprefix("torch."), int(getattr(network, "hidden_size", 0))
-    return NetworkBounds(layers, steps, float(input_bound), float(target_bound), dtype, type(network).__name__, size)
+    asked = question.steps, question.input_bound, question.target_bound
+    return NetworkBounds(layers, *asked, dtype, type(network).__name__, size)
 
 
 def _family(network: nn.Module) -> Family | None:
@@ -114,39 +133,12 @@ def _family(network: nn.Module) -> Family | None:
     )
 
 
-def _theorems(family: Family) -> Layers:
-    """``layers_of`` of the family's file."""
-    if family == "unicornn":
-        from odernn.bounds.network import unicornn
-
-        return unicornn.layers_of
-    if family == "orthogonal":
-        from odernn.bounds.network import orthogonal
-
-        return orthogonal.layers_of
-    if family == "cornn":
-        from odernn.bounds.network import cornn
-
-        return cornn.layers_of
-    if family == "euler":
-        from odernn.bounds.network import euler
-
-        return euler.layers_of
-    if family == "arnn":
-        from odernn.bounds.network import arnn
-
-        return arnn.layers_of
-    if family == "decoupled":
-        from odernn.bounds.network import decoupled
-
-        return decoupled.layers_of
-    if family == "gated":
-        from odernn.bounds.network import gated
-
-        return gated.layers_of
-    from odernn.bounds.network import field
-
-    return field.layers_of
+def _layers(family: Family | None, network: nn.Module, question: Question, why: str) -> tuple[LayerBounds, ...]:
+    """By ``layers_of`` of the family's file; without a family what nobody knows, and why."""
+    if family is None:
+        return _nothing_known(network, why)
+    found: tuple[LayerBounds, ...] = THEOREMS[family]().layers_of(network, question)
+    return found
 
 
 def _premises(network: nn.Module) -> tuple[str, ...]:

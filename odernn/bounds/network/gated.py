@@ -219,7 +219,7 @@ def _two_states(layer: LEMLayer, level: Level, steps: int) -> LayerTheory:
     v_1, v_2, v_z, v_y = (largest_row(block) for block in layer.V.double().chunk(4))
     gate = 0.25 * dt * (1 + c) * (1 + 2.0**-40)
     climb_z = gate * v_1 + dt * v_z
-    climb = np.array([log_of(gate * v_2 + dt * v_y), log_of(climb_z)])  # F lets what enters z go on to y
+    climb = np.array([log_of(gate * v_2 + dt * v_y), log_of(climb_z)])  # F_n lets what enters z go on to y
     log_gate, log_dt = log_of(gate), outward(math.log(dt))
     either, earlier, nothing = max(log_gate, log_dt), before(states, NOTHING), np.full(steps, NOTHING)
     direct = {
@@ -254,12 +254,13 @@ def largest_row(matrix: Tensor) -> float:
 
 
 def two_block_sweep(dt: float, c: float, norms: tuple[float, float, float, float]) -> Sweep:
-    """e_z ← max_D [(1 − D) e_z + (D (1 − D/dt)(1 + c) w_1 + D w_z) e_y], then e_y alike with the new e_z.
+    """F_n(e, g) of thm-C-path: e_z ← Z(e_y, e_z) + g_z, then e_y ← Y(e_y, the new e_z) + g_y.
+
+    Z = max_D [|1 − D| e_z + (D (1 − D/dt)(1 + c) w_1 + D w_z) e_y], and Y alike with w_2 and, of e_z, w_y.
 
     thm-C-gated (e): D in [0, dt] the step that a gate chooses, w_· the largest row sums of W_1, W_2, W_z, W_y.
     """
     w_1, w_2, w_z, w_y = norms
-
     pieces = ((0.0, min(dt, 1.0), -1.0), (1.0, dt, 1.0)) if dt > 1 else ((0.0, dt, -1.0),)
 
     def largest(held: float, gate: float, gain: float) -> float:

@@ -86,8 +86,9 @@ def map_of(layer: Any) -> OrthogonalMap:
     """W of a layer with the weights as they are."""
     given = layer.recurrent_matrix()
     W = real_form(given)
+    norm = spectra.spectral_norm(W)  # refuses one that is not finite, of parameters that are
     defect = score_bound(given)
-    size = min(spectra.spectral_norm(W), math.sqrt(1 + defect) * (1 + 2.0**-50))
+    size = min(norm, math.sqrt(1 + defect) * (1 + 2.0**-50))
     exact = f"W is {'orthogonal' if isinstance(layer, OrthogonalLayer) else 'unitary'} for all parameters"
     says = f"{exact}; as computed ‖W*W − I‖_F ≤ {defect:.2g}."
     if isinstance(layer, FullURNNLayer):

@@ -1,9 +1,10 @@
-"""What ``certify`` answers: the bounds of every layer, and the report as text. One form for every cell."""
+"""What ``certify`` answers: bounds of every layer, a verdict in words, the report as text. One form for every cell."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -22,6 +23,22 @@ UNKNOWN = "nothing is known"
 EVERY_INPUT, THESE_INPUTS = "every input", "|u| ≤ U"
 FREE_DRIVE = "some inputs, where V u may be anything"
 TOO_COARSE = "the dtype is too coarse"
+
+BLOWN_UP = 6
+"""Decades. What a theorem keeps within a million does not blow up, what is proved to reach it can."""
+VERDICTS = ("cannot blow up", "can blow up", "not known")
+SUBJECTS = (
+    ("as rebuilt", "errors of rebuilt states"),
+    ("as computed", "computed states"),
+    ("|dE/dθ|", "gradients"),
+    ("∂ĥ", "computed small changes"),
+    ("h'", "distances of two runs"),
+    ("∂", "small changes"),
+    ("n ≤ N", "states"),
+)
+"""A mark of a quantity, the first that it has, and what a verdict calls it."""
+WIDTH = 80
+BLOW_UP = f"To blow up is to exceed 10^{BLOWN_UP} within N steps. What is in brackets is proved."
 
 LOG_10 = Fraction("2.302585092994045"), Fraction("2.302585092994046")
 """Below and above log 10."""
@@ -130,6 +147,7 @@ class NeuronBounds(LayerBounds):
                                   the bounds on what is rebuilt say nothing unless the states stayed finite
     regimes                       how many neurons rotate, are marginal, saddles, stiff            ``jacobian.regimes``
     neuron_regimes                of each neuron
+    growth                        of ‖∂X_N/∂X_1‖₂, X = (y, z), its inputs held                     thm-J (b), (f)
     lower_rate, upper_rate        between them lies the largest growth rate a step of a neuron whose drive is free;
                                   no input exceeds the upper one                                   thm-J
     step_sizes                    smallest and largest h
@@ -148,6 +166,7 @@ class NeuronBounds(LayerBounds):
     may_overflow: bool
     regimes: Mapping[str, int]
     neuron_regimes: tuple[str, ...]
+    growth: LogBound
     lower_rate: float
     upper_rate: float
     step_sizes: tuple[float, float]
@@ -172,6 +191,11 @@ class NetworkBounds(Generic[L]):
     dtype: str
     cell: str
     size: int
+
+    @property
+    def verdict(self) -> str:
+        """What can blow up in every layer, what cannot, and what is not known: lines of at most 80 columns."""
+        return "\n".join(_verdict_lines(self.layers))
 
     @property
     def title(self) -> str:
@@ -200,7 +224,7 @@ OPENING = (
 
 
 def _table(report: NetworkBounds[LayerBounds]) -> str:
-    """The title, a line a bound, then the sentences."""
+    """The title, the verdict, the premises, a line a bound, then the sentences."""
     rows = [
         (str(layer.layer), bound.quantity, shown(bound), bound.theorem or "–", bound.about)
         for layer in report.layers
@@ -210,7 +234,77 @@ def _table(report: NetworkBounds[LayerBounds]) -> str:
     table = tabulate(rows, HEADERS, disable_numparse=True, colalign=align)
     said = "\n".join(sentences(report.layers))
     opening = "\n".join(OPENING)
-    return f"{report.title}\n{opening}\n\n{table}" + (f"\n\n{said}" if said else "")
+    return f"{report.title}\n\n{report.verdict}\n\n{opening}\n\n{table}" + (f"\n\n{said}" if said else "")
+
+
+# --- in words
+
+
+def verdict_rows(layers: Iterable[LayerBounds]) -> list[tuple[str, str, str]]:
+    """Layers with the same verdicts, one of ``VERDICTS``, and what it is about with the bounds: a row for each."""
+    about: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for layer in layers:
+        about.setdefault(tuple(_grouped(layer)), []).append(str(layer.layer))
+    return [(", ".join(numbers), *group) for groups, numbers in about.items() for group in groups]
+
+
+def _grouped(layer: LayerBounds) -> Iterator[tuple[str, str]]:
+    """A verdict, and "subject, subject (why); subject (why)"; a line breaks at the spaces between them alone."""
+    verdicts: dict[str, dict[str, list[str]]] = {verdict: {} for verdict in VERDICTS}
+    for subject, (verdict, why) in verdicts_of(layer).items():
+        verdicts[verdict].setdefault(why, []).append(subject)
+    for verdict, subjects in verdicts.items():
+        parts = [f"{', '.join(names)} ({why})" for why, names in subjects.items()]
+        if parts:
+            yield verdict, "; ".join(parts)
+
+
+def _verdict_lines(layers: Iterable[LayerBounds]) -> Iterator[str]:
+    shown = ""
+    for numbers, verdict, about in verdict_rows(layers):
+        if numbers != shown:
+            yield from textwrap.wrap(f"Layer {numbers}", WIDTH)
+        shown = numbers
+        bound = about.replace("≤ ", "≤\N{NO-BREAK SPACE}").replace(" ≤", "\N{NO-BREAK SPACE}≤")
+        lines = textwrap.wrap(f"{verdict:<14}  {bound}", WIDTH, initial_indent="  ", subsequent_indent=" " * 18)
+        yield from (line.replace("\N{NO-BREAK SPACE}", " ") for line in lines)
+    yield BLOW_UP
+
+
+def verdicts_of(layer: LayerBounds) -> dict[str, tuple[str, str]]:
+    """What the lines of a layer are about -> one of ``VERDICTS`` by the worst of them, and the bound, or why none.
+
+    "can blow up" is a bound from below of 10⁶, "cannot" one from above; estimates and growth in a step decide nothing.
+    """
+    found: dict[str, list[QuantityBound]] = {}
+    subject: str | None = None
+    for bound in layer.bounds:
+        if bound.sign != "≥":  # one from below is of the quantity of the line above it
+            subject = next((name for mark, name in SUBJECTS if mark in bound.quantity), None)
+        if subject is not None and bound.sign != "≈":
+            found.setdefault(subject, []).append(bound)
+    return {subject: _verdict_of(bounds) for subject, bounds in found.items()}
+
+
+def _verdict_of(bounds: list[QuantityBound]) -> tuple[str, str]:
+    """Of the lines about one thing, some of them from below."""
+    cannot, can, unclear = VERDICTS
+    limit, below = BLOWN_UP * math.log(10), ""
+    lower = [(bound.log, bound.about) for bound in bounds if bound.sign == "≥" and bound.log is not None]
+    if lower:
+        log, about = max(lower)
+        below = f"≥ {power_of(log, is_lower=True)}, {about}"
+        if log >= limit:
+            return can, below
+    missing = [bound.about for bound in bounds if bound.log is None]
+    if missing:
+        return unclear, missing[0]
+    log, about = max((bound.log, bound.about) for bound in bounds if bound.sign == "≤" and bound.log is not None)
+    condition = f", {THESE_INPUTS}" if about.startswith(THESE_INPUTS) else ""
+    upper = f"≤ {power_of(log)}{condition}"
+    if log <= limit:
+        return cannot, upper
+    return unclear, f"{upper}; {below}" if below else upper
 
 
 def sentences(layers: Iterable[LayerBounds]) -> list[str]:

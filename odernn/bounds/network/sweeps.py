@@ -1,8 +1,10 @@
-"""Changes carried through time and through layers: the recursion e_n ≤ F(e_{n−1}) + g_n of every family of cells.
+"""Changes carried through time and through layers: the recursion e_n ≤ F_n(e_{n−1}, g_n) of every family of cells.
 
 A layer's state has k blocks, measured in norms of the family's choice; e_n (k,) are bounds on the norms of a change of
-them. F is monotone and homogeneous, g_n the effect of what is changed: a parameter, or the output of the layer below.
-thm-C-path of docs/derivations/certificates.md; natural logarithms, rounded outward.
+them, g_n on those of what enters block by block: by a parameter, or by the output of the layer below, with the state
+before and the blocks of this step that are computed earlier held. F_n is monotone in both, F_n(e, g) = ρ_n e + g of one
+block; of LEM what enters z goes on to y. thm-C-path of docs/derivations/certificates.md; natural logarithms, rounded
+outward.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from odernn.fields import spectra
 Logs: TypeAlias = NDArray[np.float64]
 Array: TypeAlias = NDArray[np.float64]
 Sweep: TypeAlias = Callable[[Logs, Logs], Logs]
-"""log g (N, k) and log e_0 (k,) -> log e (N, k)."""
+"""log g (N, k) and log e_0 (k,) -> log e (N, k), the solution of e_n = F_n(e_{n−1}, g_n).   thm-C-path (a)"""
 
 TINY = 2.0**-1000
 """Stands for a bound that is zero, so that its logarithm is finite."""
@@ -32,11 +34,13 @@ NOTHING = math.log(TINY)
 class StepConstants:
     """What one step of a layer does to changes.
 
-    sweep        solves e_n = F(e_{n−1}) + g_n
-    log_climb    (k,): a change of the output below of norm 1 moves the blocks by at most that
+    sweep        solves e_n = F_n(e_{n−1}, g_n)
+    log_climb    (k,): with at most that a change of norm 1 of the output below enters each block
     log_readout  the output moves by at most that times the first block
-    log_direct   of every parameter, the effect of a change of one entry on step n with all else fixed, (N, k)
+    log_direct   of every parameter, what a change of one entry enters each block with at step n, (N, k)
     log_start    of a learned initial state: its effect on the blocks at n = 0, (k,)
+
+    Where products are bounded by C ρ^k and steps are not by ρ, ``log_climb``, ``log_direct`` and ``log_start`` hold C.
     """
 
     sweep: Sweep
@@ -60,7 +64,7 @@ def geometric(rate: float | Logs) -> Sweep:
 
 
 def log_gradients(stack: Sequence[StepConstants], log_error: Logs) -> list[dict[str, float]]:
-    """log of bounds on |dE/dθ| for every entry of every parameter, layer by layer.   thm-C-path
+    """log of bounds on |dE/dθ| for every entry of every parameter, layer by layer.   thm-C-path (c)
 
     ``log_error`` (N,) bounds ∂E_n/∂y_n in the norm that is dual to that of the output; E is the mean of all, or one.
     """

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from odernn.bounds import forms, gradient, jacobian, reconstruction, routes, words
+from odernn.bounds import forms, gradient, jacobian, reconstruction, routes, switching, words
 from odernn.bounds.gradient import LayerConstants, StateLogs
 from odernn.bounds.network import states as state_bounds
 from odernn.bounds.network.question import Question
@@ -40,10 +40,14 @@ if TYPE_CHECKING:
 EXTRA_GROWTH = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Growth over the whole run, beyond the smallest, that forms may cost for what they gain in r_a."""
 
+FORM_SHARES = tuple(k / 8 for k in range(9))
+"""Powers of the best form: in that of 1 a step grows least, near the form 1 norms differ least from Euclid's."""
+
 
 def layers_of(network: UnICORNN, question: Question) -> tuple[NeuronBounds, ...]:
     """The bounds of every layer, for every input with |u_n| ≤ U. State bounds do not depend on the input.
 
+    Of a network in float16 or bfloat16, in which no UnICORNN runs, for recurrences of one's own in these dtypes.
     ``question.rms_energy`` is the measured rms of √(αy² + z²) for the estimate of the rebuilding error; without it
     that of the largest states.
     """
@@ -75,6 +79,8 @@ def _layer(
     form = forms.best_form(kappa_low=low, kappa_high=high, step_size=layer.step_size)
     upper = jacobian.rate_bound(kappa_low=low, kappa_high=high, form=form, step_size=layer.step_size)
     upper = upper + 4 * state_bounds.ALLOWANCE * state_bounds.conditioning(layer, form)
+    switched = switching.rate_bound(kappa_low=low, kappa_high=high, step_size=layer.step_size)
+    upper = np.minimum(upper, switched)
     constant = [jacobian.constant_rate(kappa=kappa, step_size=layer.step_size) for kappa in (low, high)]
     word = words.quarter_words(kappa_low=low, kappa_high=high, step_size=layer.step_size)[2]
     lower = np.maximum.reduce([*constant, word])
@@ -100,14 +106,15 @@ def _layer(
         may_overflow=_largest_number(layer, state) >= weights.precision.log_largest,
         regimes=MappingProxyType(dict(Counter(named.tolist()))),
         neuron_regimes=tuple(named.tolist()),
+        growth=_growth(weights, index, steps - 1),
         lower_rate=float(min(lower.max(), upper.max())),
         upper_rate=float(upper.max()),
         step_sizes=(float(layer.step_size.min()), float(layer.step_size.max())),
     )
-    return replace(found, bounds=tuple(_lines(found, weights.precision)), says=tuple(_sentences(found)))
+    return replace(found, bounds=tuple(_lines(found, weights.precision, steps)), says=tuple(_sentences(found)))
 
 
-def _lines(layer: NeuronBounds, precision: Precision) -> Iterator[QuantityBound]:
+def _lines(layer: NeuronBounds, precision: Precision, steps: int) -> Iterator[QuantityBound]:
     """The numbers of a layer as lines of the report."""
     exact = layer.log_position, layer.log_momentum
     computed = layer.log_computed_positions, layer.log_computed_momenta
@@ -124,6 +131,32 @@ def _lines(layer: NeuronBounds, precision: Precision) -> Iterator[QuantityBound]
         yield QuantityBound("√Q of that error", layer.estimated_log_rebuilt, "thm-F (c)", "an estimate", "≈")
     yield QuantityBound("growth of a neuron in a step", layer.upper_rate, "thm-J")
     yield QuantityBound("the same, from below", layer.lower_rate, "thm-J", FREE_DRIVE, "≥")
+    yield QuantityBound("‖∂X_N/∂X_1‖₂, X = (y, z)", layer.growth.value, layer.growth.theorem)
+    least = min((steps - 1) * layer.lower_rate * (1 - 2.0**-40), layer.growth.value)
+    yield QuantityBound("‖∂X_N/∂X_1‖₂, from below", least, "thm-J (b)", FREE_DRIVE, "≥")
+
+
+def _growth(weights: NetworkWeights, index: int, count: int) -> LogBound:
+    """log of ‖Φ‖₂, Φ any product of ``count`` steps of a neuron, the largest of the layer.   thm-J (b), (f) (iv)
+
+    The smaller of both in several forms, neuron by neuron; the theorem is that of the neuron that grows most.
+    """
+    if count == 0:
+        return LogBound(0.0, "thm-J (b)")
+    layer, (low, high) = weights.stack[index], _ends(weights, index)
+    ends: dict[str, Any] = {"kappa_low": low, "kappa_high": high, "step_size": layer.step_size}
+    form = forms.inside(forms.best_form(**ends) ** np.array(FORM_SHARES)[:, None], layer.step_size)
+    condition = jacobian.log_condition(form=form, step_size=layer.step_size)
+    lost = count * state_bounds.conditioning(layer, form)
+    by_step = count * jacobian.rate_bound(form=form, **ends)
+    switched = switching.log_product_bound(form=form, steps=count, **ends)
+    applies = np.isfinite(switched)
+    by_turn = outward(np.where(applies, switched, 0.0) + condition, lost)
+    found = outward(by_step + condition, by_step, lost, condition), np.where(applies, by_turn, np.inf)
+    smallest = np.array([each.min(axis=0) for each in found])
+    worst = int(np.argmax(smallest.min(axis=0)))
+    theorem = int(np.argmin(smallest[:, worst]))
+    return LogBound(float(smallest[theorem, worst]), ("thm-J (b)", "thm-J (f)")[theorem])
 
 
 def _sentences(layer: NeuronBounds) -> Iterator[str]:

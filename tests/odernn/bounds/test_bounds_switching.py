@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -192,3 +193,115 @@ def test_where_it_says_nothing_it_says_infinity() -> None:
 def test_a_neuron_has_the_smaller_of_both_bounds() -> None:
     found = words.rate(alpha=9.0, w=2.0, step_size=0.1)
     assert found.upper == bound_of(9.0, 11.0, 0.1) and found.lower < found.upper < 1.04 * found.lower
+
+
+# --- (iv): the constant between V and ‖·‖_a
+
+
+def product_bound(low: float, high: float, h: float, form: float, steps: int) -> float:
+    return float(switching.log_product_bound(kappa_low=low, kappa_high=high, step_size=h, form=form, steps=steps))
+
+
+def measured_in(form: float, h: float) -> np.ndarray:
+    """L with ‖X‖_a = |L X| for the state (y, z)."""
+    factor: np.ndarray = np.linalg.cholesky([[form, -form * h / 2], [-form * h / 2, 1.0]]).T
+    return factor
+
+
+def largest_product(letters: list[np.ndarray], steps: int, generator: np.random.Generator) -> float:
+    """log of the largest norm found: greedy from all directions, words p, q from any place in them, random words."""
+    found = []
+    for angle in np.linspace(0, math.pi, 24, endpoint=False):
+        v, product = np.array([math.cos(angle), math.sin(angle)]), np.eye(2)
+        for _ in range(steps):
+            letter = max(letters, key=lambda B, v=v: float(np.linalg.norm(B @ v)))  # type: ignore[misc]
+            v, product = letter @ v, letter @ product
+        found.append(product)
+    for p, q in generator.integers(1, 20, (40, 2)):
+        start = int(generator.integers(p + q))
+        word = [letters[int((start + n) % (p + q) >= p)] for n in range(steps)]
+        found.append(functools.reduce(lambda product, B: B @ product, word, np.eye(2)))
+    for _ in range(20):
+        drawn = generator.integers(0, 2, steps)
+        found.append(functools.reduce(lambda product, n: letters[n] @ product, drawn, np.eye(2)))
+    return math.log(max(float(np.linalg.norm(each, 2)) for each in found))
+
+
+FORMS = (1.0, 0.1, 20.0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_product_exceeds_rate_and_constant(name: str) -> None:
+    low, high, h = CASES[name]
+    generator, nearest = np.random.default_rng(3), math.inf
+    for form in (share for share in FORMS if share * h * h < 4):
+        L = measured_in(form, h)
+        letters = [L @ B(kappa, h) @ np.linalg.inv(L) for kappa in (low, high)]
+        for steps in (1, 2, 7, 30, 90):
+            room = product_bound(low, high, h, form, steps) - largest_product(letters, steps, generator)
+            assert room >= 0, (form, steps)
+            nearest = min(nearest, room)
+    # where a constant input decides, λ is its rate, and the function V has no bound on its eigenvector
+    assert nearest == math.inf if name in ("a saddle that decides", "stiff") else nearest < 2.0
+
+
+@pytest.mark.parametrize("name", ["resonant", "wide", "nearly a drift", "a drift"])
+def test_without_the_constant_products_exceed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    low, high, h = CASES[name]
+    monkeypatch.setattr(switching._HalfTurn, "log_constant", lambda self, form, h: 0 * form)
+    letters = [measured_in(1.0, h) @ B(kappa, h) @ np.linalg.inv(measured_in(1.0, h)) for kappa in (low, high)]
+    found = [
+        largest_product(letters, n, np.random.default_rng(3)) - product_bound(low, high, h, 1.0, n) for n in (7, 30)
+    ]
+    assert max(found) > 0
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("a saddle that decides", "stiff")])
+@pytest.mark.parametrize("share", [0.01, 0.2, 0.9])
+def test_the_constant_is_that_of_the_extremal_function_up_to_a_turn(name: str, share: float) -> None:
+    """V/‖·‖_a over all directions, V added up field by field; more by at most the growth in the longer arc, twice."""
+    low, high, h = CASES[name]
+    rate, form = bound_of(low, high, h), share * 4 / h**2
+    low, high = min(ways(low, high, h), key=lambda ends: abs(excess(rate / h, ends[0], ends[1], h)))
+    fields = logarithms(low, high, h)
+    first, _ = switching_angles(rate / h, fields)
+    phi = np.linspace(first, first + math.pi, 20_001)
+    slopes = np.array([turned(angle, rate / h, fields) for angle in (phi[1:] + phi[:-1]) / 2])
+    log_v = np.concatenate([[0], np.cumsum(slopes * np.diff(phi))])
+    log_norm = np.log((1 - form * h * h / 4) * np.cos(phi) ** 2 + form * np.sin(phi) ** 2) / 2
+    exact = float(np.ptp(log_v - log_norm))
+    arrays = [np.array(value) for value in (rate / h, low, high, h)]
+    turn = switching._HalfTurn.of(*arrays)
+    found = float(turn.log_constant(np.array(form), arrays[3]))
+    longer = float(turn.rate * np.maximum(turn.slow_time, turn.fast_time))
+    assert exact - 1e-4 <= found <= exact + 2 * longer + 1e-4  # what adding up leaves
+    assert product_bound(low, high, h, form, 5) <= 5 * rate + found + 1e-9
+
+
+def test_the_mirror_image_has_the_mirrored_constant() -> None:
+    """κ to 4/h² − κ and a to 4/h² − a; the norms of all words are the same, and so are the bounds."""
+    h, c = 0.4, 25.0
+    for low, high, form in ((2.0, 10.0, 5.0), (0.0, 9.0, 1.0), (-0.1, 6.0, 3.0)):
+        plain, mirrored = product_bound(low, high, h, form, 9), product_bound(c - high, c - low, h, c - form, 9)
+        assert plain == pytest.approx(mirrored, rel=1e-6)
+        norms = []
+        for ends, a in (((low, high), form), ((c - high, c - low), c - form)):
+            L = measured_in(a, h)
+            J = [L @ B(kappa, h) @ np.linalg.inv(L) for kappa in ends]
+            slow, fast = J if a == form else J[::-1]
+            norms.append(np.linalg.norm(slow @ fast @ fast @ slow, 2))
+        assert norms[0] == pytest.approx(norms[1], rel=1e-9)
+
+
+def test_many_forms_and_neurons_at_once_are_one_by_one() -> None:
+    low, high, forms_tried = np.array([1.0, -1.0, 9.0]), np.array([11.0, 500.0, 11.0]), np.array([[0.5] * 3, [2.0] * 3])
+    found = switching.log_product_bound(kappa_low=low, kappa_high=high, step_size=0.1, form=forms_tried, steps=40)
+    assert found.shape == (2, 3) and np.isinf(found[:, 1]).all()
+    for (row, column), value in np.ndenumerate(found):
+        assert value == product_bound(low[column], high[column], 0.1, forms_tried[row, column], 40)
+
+
+def test_the_condition_of_a_form_is_that_of_its_matrix() -> None:
+    for form, h in ((1.0, 0.1), (3.0, 1.1), (1e-4, 0.5), (390.0, 0.1)):
+        condition = np.linalg.cond(measured_in(form, h))
+        assert math.exp(jacobian.log_condition(form=form, step_size=h)) == pytest.approx(condition, rel=1e-9)

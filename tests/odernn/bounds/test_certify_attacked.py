@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from benchmarks import _cell_attacks as attacks
+from odernn.bounds import NetworkBounds, certify
 from odernn.bounds.network import arnn, certification, cornn, decoupled, euler, gated, levels, orthogonal
 from tests.tiers import slow, spread
 
@@ -21,39 +22,77 @@ def test_every_cell_with_theorems_is_attacked() -> None:
     assert len(attacks.KINDS) == 31
 
 
+@pytest.fixture
+def reports(monkeypatch: pytest.MonkeyPatch) -> list[NetworkBounds[Any]]:
+    """The reports that attacks ask for, as they do."""
+    found: list[NetworkBounds[Any]] = []
+
+    def noted(*arguments: Any, **options: Any) -> NetworkBounds[Any]:
+        found.append(certify(*arguments, **options))
+        return found[-1]
+
+    monkeypatch.setattr(attacks, "certify", noted)
+    return found
+
+
+def bounded(reports: list[NetworkBounds[Any]], *, as_computed: bool) -> list[str]:
+    """The quantities of all lines with an upper bound, about computed states or about the others."""
+    lines = [line for report in reports for layer in report.layers for line in layer.bounds]
+    known = [line.quantity for line in lines if line.log is not None and line.sign == "≤"]
+    return [quantity for quantity in known if ("as computed" in quantity) is as_computed]
+
+
 @pytest.mark.parametrize("kind", spread(attacks.KINDS, 11))
-def test_no_bound_is_exceeded_in_a_brief_attack(kind: str, one_thread: None) -> None:
-    attacked(kind, networks=1, tries=4)
+def test_no_bound_is_exceeded_in_a_brief_attack(kind: str, reports: Any, one_thread: None) -> None:
+    attacked(kind, reports, networks=1, tries=4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", attacks.KINDS)
-def test_no_bound_is_exceeded(kind: str, one_thread: None) -> None:
-    attacked(kind, networks=12, tries=24)
+def test_no_bound_is_exceeded(kind: str, reports: Any, one_thread: None) -> None:
+    attacked(kind, reports, networks=12, tries=24)
 
 
-def attacked(kind: str, *, networks: int, tries: int) -> None:
+def attacked(kind: str, reports: list[NetworkBounds[Any]], *, networks: int, tries: int) -> None:
     generator = torch.Generator().manual_seed(len(kind) + networks)
-    judged = 0
+    judged = []
     for _ in range(networks):
         network = attacks.KINDS[kind](generator)
-        for found in attacks.attack(network, generator, tries=tries):
-            assert not found.is_exceeded, (kind, found)
-            judged += 1
-    assert judged >= networks
+        judged += attacks.attack(network, generator, tries=tries)
+    assert not [found for found in judged if found.is_exceeded], kind
+    assert [found.quantity for found in judged] == bounded(reports, as_computed=False)
+    assert len(reports) == networks and len(judged) >= networks
 
 
 @pytest.mark.parametrize("networks", [1, slow(10)])
 @pytest.mark.parametrize("kind", spread([kind for kind in attacks.KINDS if kind != "IntegratorRNN"], 9))
-def test_no_bound_on_computed_states_is_exceeded_in_float32(kind: str, networks: int, one_thread: None) -> None:
+def test_no_bound_on_computed_states_is_exceeded_in_float32(
+    kind: str, networks: int, reports: Any, one_thread: None
+) -> None:
     generator = torch.Generator().manual_seed(7 * len(kind))
-    judged = 0
+    judged = []
     for _ in range(networks):
         network = attacks.KINDS[kind](generator)
-        for found in attacks.attack_in_float32(network, generator):
-            assert found.log_value <= found.log_bound, (kind, found)
-            judged += 1
-    assert judged >= networks  # of an unstable step the dtype may be too coarse for a bound
+        judged += attacks.attack_in_float32(network, generator)
+    assert not [found for found in judged if found.log_value > found.log_bound], kind
+    assert [found.quantity for found in judged] == bounded(reports, as_computed=True)
+    assert len(reports) == networks and len(judged) >= networks  # of an unstable step a dtype may be too coarse
+
+
+def test_a_line_that_no_attack_knows_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gradient of a parameter that the network has not is no line that passes."""
+    generator = torch.Generator().manual_seed(0)
+    network, of = attacks.KINDS["CoRNN, explicit"](generator), cornn._constants
+
+    def misnamed(*arguments: Any) -> Any:
+        found = of(*arguments)
+        return replace(found, log_direct={f"{name}'": logs for name, logs in found.log_direct.items()})
+
+    monkeypatch.setattr(cornn, "_constants", misnamed)
+    with pytest.raises(KeyError, match="W'"):
+        attacks.attack(network, generator, tries=1)
+    with pytest.raises(ValueError, match="no line has a bound"):
+        attacks.free_step(torch.nn.LSTM(2, 3), 1)
 
 
 # --- planted faults: each is one that an author could make

@@ -64,6 +64,20 @@ def test_gradients_of_a_stack_are_those_of_all_lattice_paths(depth: int) -> None
         assert 0 <= found[source - 1]["w"] - expected < 1e-9
 
 
+def test_products_that_are_bounded_in_pairs_are_a_sum_with_their_constant() -> None:
+    """thm-C-path (b): steps of norms 3 and 1/3 in turn have products of at most 3, and no step is by 1."""
+    rng, steps = np.random.default_rng(0), 9
+    for start in (0, 1):
+        J = [np.diag([3.0, 1 / 3] if (n + start) % 2 else [1 / 3, 3.0]) for n in range(steps)]
+        q = rng.normal(size=(steps, 2))
+        g = np.linalg.norm(q, axis=1)
+        bound = np.exp(sweeps.geometric(0.0)(np.log(3.0 * g)[:, None], np.array([sweeps.NOTHING]))[:, 0])
+        change = np.zeros(2)
+        for n in range(steps):
+            change = J[n] @ change + q[n]
+            assert np.linalg.norm(change) <= bound[n] and bound[n] == pytest.approx(3 * g[: n + 1].sum())
+
+
 def test_a_learned_start_is_carried_to_every_step() -> None:
     layer = StepConstants(sweeps.geometric(0.5), np.array([0.0]), 0.0, {}, {"h0": np.array([0.2])})
     assert sweeps.log_gradients([layer], np.zeros(8))[0]["h0"] == pytest.approx(0.2 + 4.0, abs=1e-9)
@@ -225,7 +239,7 @@ def test_a_bound_from_below_is_met_by_drives_and_one_from_above_by_none(build: A
     """The drive −W h puts a unit at slope 1, a large one at slope 0: all such words, by the cell's own step."""
     network = build()
     layer = network.layers[0]
-    width, sizes, make = attacks._free_step(network, 1)  # type: ignore[misc]
+    width, sizes, make = attacks.free_step(network, 1)
     steps = 4 if width == 2 else 3
     lines = certify(network, input_bound=1.0, steps=steps).layers[0]
     step, worst = make(0), 0.0

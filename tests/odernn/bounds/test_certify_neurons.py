@@ -13,7 +13,7 @@ import torch
 from odernn import IntegratorRNN, cells, families, fields, tableaus
 from odernn.bounds import certify
 from odernn.bounds.network import decoupled, gated
-from odernn.bounds.network.sweeps import NOTHING
+from odernn.bounds.network.sweeps import NOTHING, StepConstants, log_gradients
 from odernn.cells.clockwork import ClockworkRNN
 from odernn.cells.indrnn import IndRNN
 from odernn.integrators.guarantees import push_from_rest
@@ -75,6 +75,41 @@ def test_the_sweep_of_lem_is_the_largest_over_a_grid_of_gates(dt: float) -> None
         assert found[n] == pytest.approx([e_y, e_z], rel=1e-7) and (found[n] >= [e_y, e_z]).all()
 
 
+def _typed_again(dt: float, c: float, norms: tuple[float, ...], start: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """(y, z) after every step: thm-C-gated (e) on a grid of gates, g entering z before y reads it."""
+    w_1, w_2, w_z, w_y = norms
+    D, rows, (e_y, e_z) = np.linspace(0.0, dt, 20001), [], start
+    for g_y, g_z in g:
+        e_z = float(np.max(np.abs(1 - D) * e_z + (D * (1 - D / dt) * (1 + c) * w_1 + D * w_z) * e_y)) + g_z
+        e_y = float(np.max((np.abs(1 - D) + D * (1 - D / dt) * (1 + c) * w_2) * e_y + D * w_y * e_z)) + g_y
+        rows.append((e_y, e_z))
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("dt", [0.8, 1.7])
+def test_what_enters_z_of_lem_goes_on_to_y_within_the_step(dt: float) -> None:
+    """F_n(e, g) of thm-C-path, which is no F(e) + g: the latter is smaller, and exceeded."""
+    rng, c, norms = np.random.default_rng(3), 0.9, (1.5, 0.4, 0.7, 1.2)
+    g, start = rng.uniform(0.01, 2.0, (6, 2)), np.array([0.3, 0.5])
+    found = np.exp(gated.two_block_sweep(dt, c, norms)(np.log(g), np.log(start)))
+    expected = _typed_again(dt, c, norms, start, g)
+    assert found == pytest.approx(expected, rel=1e-7) and (found >= expected).all()
+    late = _typed_again(dt, c, norms, start, np.zeros((1, 2))) + g[:1]
+    assert found[0, 0] > 1.05 * late[0, 0] and found[0, 1] == pytest.approx(late[0, 1], rel=1e-7)
+
+
+def test_gradients_through_two_layers_of_lem_are_their_recursion_typed_again() -> None:
+    rng, steps, dt, c, norms = np.random.default_rng(5), 7, 0.8, 0.9, (1.5, 0.4, 0.7, 1.2)
+    g, climb, error = rng.uniform(0.01, 2.0, (steps, 2)), np.array([0.7, 0.2]), rng.uniform(0.5, 3.0, steps)
+    layer = StepConstants(gated.two_block_sweep(dt, c, norms), np.log(climb), 0.0, {"W": np.log(g)})
+    found = log_gradients([layer, layer], np.log(error))
+    nothing = np.zeros(2)
+    one = _typed_again(dt, c, norms, nothing, g)
+    two = _typed_again(dt, c, norms, nothing, one[:, :1] * climb)
+    for rows, bounds in zip((two, one), found, strict=True):
+        assert bounds["W"] == pytest.approx(math.log(float(np.max(error * rows[:, 0]))), abs=1e-6)
+
+
 def test_the_states_of_lem_are_those_of_open_gates() -> None:
     for dt in (0.3, 1.0, 1.6):
         z, found = 0.0, np.exp(gated.lem_states(dt, 12))
@@ -118,7 +153,7 @@ def test_a_push_from_rest_is_what_one_step_can_do() -> None:
 
 def test_fields_that_oscillate_with_their_input_have_no_bound_at_rest() -> None:
     network = IntegratorRNN(
-        fields.LinearOscillator(torch.ones(2, dtype=F64)), tableaus.get("rk4"), dt=0.1, input_size=1
+        fields.LinearOscillator(torch.ones(2, dtype=F64)), tableaus.get("rk4"), dt=0.1, input_size=1, dtype=F64
     )
     lines = certify(network, input_bound=1.0, steps=3).layers[0]
     assert "as large as its input" in lines["‖X_n‖₂, n ≤ N"].about

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 import torch
 from torch import nn
 
+from benchmarks import _cell_attacks as attacks
 from odernn import CoRNN, ExpRNN, LinOSS, ScoRNN
+from odernn.bounds import certify
 from verification.measure import own_equations
 from verification.registry import Registry
 from verification.tasks.task import TaskSpec
@@ -78,6 +81,60 @@ def test_no_run_exceeds_them(cell: object, scale: float) -> None:
     torch.manual_seed(0)
     rows = own_rows.rows(cell().double(), sample(scale=scale))  # type: ignore[operator]
     assert rows and all(row.verdict == "not-refuted" for row in rows), [(row.quantity, row.slack) for row in rows]
+
+
+def _bent(name: str) -> nn.Module:
+    """Of ``attacks``, which knows a network of every cell with theorems; without a learned start."""
+    network = attacks.KINDS[name](torch.Generator().manual_seed(2))
+    for layer in network.layers:  # type: ignore[union-attr]
+        if getattr(layer, "h0", None) is not None:
+            layer.h0 = None  # type: ignore[union-attr]
+    return network
+
+
+OWN_ROWS = ("CoRNN", "LinOSS", "ScoRNN", "ExpRNN", "torch")
+CERTIFIED = [kind for kind in attacks.KINDS if not kind.startswith(OWN_ROWS)]
+
+
+def test_quantities_are_written_without_bars_in_a_table() -> None:
+    written = {"|y_n|, |z_n|, n ≤ N": "abs(yₙ), abs(zₙ)", "‖h_n‖₂, n ≤ N": "‖hₙ‖₂", "|h_n|, n ≤ N": "abs(hₙ)"}
+    assert {quantity: own_rows.in_a_table(quantity) for quantity in written} == written
+
+
+@pytest.mark.parametrize("kind", CERTIFIED)
+def test_other_cells_have_the_lines_of_certify_on_their_states(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, given = _bent(kind), sample(scale=3.0)
+    report = certify(network, input_bound=float(given.inputs.abs().max()), steps=20)
+    lines = [
+        (layer.layer, own_rows.in_a_table(line.quantity), line.theorem, line.log)
+        for layer in report.layers
+        for line in layer.bounds
+        if "n ≤ N" in line.quantity and line.log is not None
+    ]
+    rows = own_rows.rows(network, given)
+    assert [(row.layer, row.quantity, row.statement, row.log_bound) for row in rows] == [
+        (*line, pytest.approx(log, abs=1e-8)) for *line, log in lines
+    ]
+    assert rows and {row.verdict for row in rows} == {"not-refuted"}
+    ledger = try_recurrent(network, network, given, Registry())
+    assert NOTHING_KNOWN not in ledger.notes
+    measured = {(row.layer, row.quantity): float(row.log_measured or 0.0) for row in rows}
+
+    def lowered(*arguments: object, **options: object) -> object:
+        layers = [
+            replace(
+                layer,
+                bounds=tuple(
+                    replace(line, log=measured.get((layer.layer, own_rows.in_a_table(line.quantity)), 0.0) - 1e-6)
+                    for line in layer.bounds
+                ),
+            )
+            for layer in report.layers
+        ]
+        return replace(report, layers=tuple(layers))
+
+    monkeypatch.setattr(own_rows, "certify", lowered)
+    assert {row.verdict for row in own_rows.rows(network, given)} == {"suspect"}
 
 
 def test_a_smaller_bound_is_exceeded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -266,7 +266,8 @@ def test_a_cornn_is_bounded_by_its_own_equation_and_a_smaller_bound_fails(monkey
         (lambda: nn.LSTM(2, 4, proj_size=3), 3, "no theorem here is about a projection"),
         (lambda: ScoRNN(2, 4, rho=2), 4, "its modReLU is unbounded"),
         (lambda: odernn.LinOSS(2, 4, dt=0.1), 4, "its states are linear in its inputs"),
-        (lambda: odernn.LEM(2, 4), 4, "no theorem here is about the states of LEM"),
+        (lambda: odernn.LEM(2, 4), 4, "what is proved of its states odernn.bounds.certify prints"),
+        (lambda: odernn.ODERNN(2, 4, tableau=odernn.tableaus.EULER, eta=0.1), 4, "about the states of ODERNN"),
     ],
 )
 def test_no_bound_has_its_reason(cell: Any, size: int, reason: str) -> None:

@@ -145,8 +145,8 @@ def test_a_refutation_of_a_claim_of_one_s_own(capsys: pytest.CaptureFixture[str]
 
 
 def test_networks_without_bounds_say_so(capsys: pytest.CaptureFixture[str]) -> None:
-    lem = UNICORNN.replace('"unicornn"', '"lem"').replace("dt = 0.2\nalpha = 1.0", "")
-    path = saved(Path.cwd(), lem)
+    both = UNICORNN.replace('"unicornn"', '"lem"').replace("dt = 0.2\nalpha = 1.0", "bidirectional = true")
+    path = saved(Path.cwd(), both)
     assert main(["verify", "--checkpoint", str(path), "--config", "network.toml", "--format", "github"]) == 0
     captured = capsys.readouterr()
     assert "No bound on the states or gradients of this cell is known to the library" in captured.out
@@ -154,6 +154,14 @@ def test_networks_without_bounds_say_so(capsys: pytest.CaptureFixture[str]) -> N
     path = saved(Path.cwd(), SCORNN)
     rows = lines_of(capsys, str(path), "--config", "network.toml")
     assert {"thm-O-float (a)", "thm-SC-norm", "thm-H-grad", "sco-5.5.1-A"} <= {str(row["statement"]) for row in rows}
+
+
+def test_a_lem_has_the_bounds_of_certify(capsys: pytest.CaptureFixture[str]) -> None:
+    lem = UNICORNN.replace('"unicornn"', '"lem"').replace("dt = 0.2\nalpha = 1.0", "")
+    path = saved(Path.cwd(), lem)
+    rows = [row for row in lines_of(capsys, str(path), "--config", "network.toml") if row["kind"] == "bound"]
+    found = [(row["layer"], row["quantity"], row["statement"], row["verdict"]) for row in rows]
+    assert found == [(layer, "abs(yₙ), abs(zₙ)", "thm-C-gated (d)", "not-refuted") for layer in (1, 2)]
 
 
 def test_an_lstm_has_the_bounds_that_a_trial_of_it_has(capsys: pytest.CaptureFixture[str]) -> None:
