@@ -153,7 +153,15 @@ def test_steps_of_a_trained_network_grow_by_no_more_and_certify_knows(seed: int)
             assert float(norms.max()) <= 3.0 * (1 + 1e-12)
             rates.append(math.log(float(norms.max())) / math.log(3.0))
     assert max(rates) > 0.1
-    assert all(math.exp(20 * layer.upper_rate) <= 3.0 for layer in certify(model, input_bound=1.0, steps=20).layers)
+    report = certify(model, input_bound=1.0, steps=20)
+    says = [sentence for layer in report.layers for sentence in layer.says if "for all weights" in sentence]
+    assert len(says) == 2 and all("20 steps of a neuron grow by ≤ 3 in ‖·‖_a" in each for each in says)
+    here = [float(each.split("by ≤ ")[-1].split(" for")[0]) for each in says]
+    assert all(1.0 <= value <= 3.0 for value in here) and max(here) > 1.2
+    assert not any("θ = c" in line.quantity for layer in report.layers for line in layer.bounds)
+    assert any(
+        "θ = c" in line.quantity for line in certify(model.unlimited(), input_bound=1.0, steps=20).layers[0].bounds
+    )
 
 
 REFUSED = [
