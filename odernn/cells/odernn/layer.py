@@ -17,6 +17,8 @@ from odernn.cells.odernn.coefficients import (
     ScalarCoefficients,
     register_exact_tensor,
 )
+from odernn.cells.odernn.implicit import CoupledStages
+from odernn.cells.odernn.stages import StageEvaluation
 from odernn.cells.odernn.step import MatrixStep, StageValues
 from odernn.cells.odernn.tableau import MatrixBurrageButcher, MatrixTableau
 from odernn.cells.recurrent import RecurrentLayer, StepFunction
@@ -132,7 +134,9 @@ class ODERNNLayer(RecurrentLayer):
             values[f"K_{i}"] = self.weight("K", i).to(dtype)
             if stage.bias and not stage.sees_input:
                 values[f"b_{i}"] = self.weight("b", i)
-        return MatrixStep(self.structure, values, self.newton)
+        is_explicit, evaluation = self.structure.is_explicit, StageEvaluation(self.structure, values)
+        coupled = None if is_explicit else CoupledStages(evaluation, self.newton)
+        return MatrixStep(self.structure, values, coupled)
 
     def stepper(self) -> StepFunction:
         step, t = self.step(), self.structure.t
@@ -143,6 +147,13 @@ class ODERNNLayer(RecurrentLayer):
             return (after,) if t == 1 else after.chunk(t, dim=-1)
 
         return stepped
+
+    def fused(self, drives: Tensor, state: State) -> State | None:
+        """The rows of all blocks where stages need each other: all steps are one operator then."""
+        coupled = None if self.structure.is_explicit else self.step().coupled
+        if coupled is None:
+            return None
+        return coupled.rows(torch.cat(state, dim=-1), drives).rows.chunk(self.structure.t, dim=-1)
 
     def output(self, rows: State) -> Tensor:
         """C y + c, or the first block of y."""

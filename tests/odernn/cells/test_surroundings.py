@@ -76,18 +76,25 @@ def test_a_sequence_of_no_steps_has_zero_gradients(name: str, label: str, execut
     assert all(each.grad is not None and not each.grad.any() for each in (u, *network.parameters()))
 
 
-SOLVED = [(name, label) for name, book in BOOKS.items() for label in getattr(book, "SOLVES", ())]
-
-
-@pytest.mark.parametrize(("name", "label"), SOLVED)
-def test_equations_that_are_solved_neuron_or_stage_by_stage_are_refused_by_name_without_numbers(name: str, label: str):
-    network = build(name, label)
-    u = normal(3, 2, width(network))
-    message = r"the (stage )?equations.* cannot be solved {}: how many iterations they take depends on numbers"
-    with pytest.raises(NotImplementedError, match=message.format("in torch.export")):
-        torch.export.export(network, (u,))
-    with pytest.raises(NotImplementedError, match=message.format("on meta")):
-        network.to("meta")(u.to("meta"))
+@pytest.mark.parametrize(
+    ("name", "label"), [("integrator", "implicit midpoint on oscillator"), ("odernn", "implicit midpoint")]
+)
+def test_steps_that_are_solved_for_are_exported_mapped_and_run_on_meta(name: str, label: str):
+    network, u, other = build(name, label), normal(3, 2, 2), normal(3, 2, 2, seed=8)
+    rows = network(other)[0]
+    exported = torch.export.export(network, (u,)).module()
+    torch.testing.assert_close(exported(other)[0], rows, rtol=0, atol=1e-14)
+    samples = vmap(lambda one: network(one.unsqueeze(1))[0].squeeze(1), 1, 1)(other)
+    torch.testing.assert_close(samples, rows, rtol=0, atol=1e-14)
+    weights = many_weights(network)
+    stacked = {key: torch.stack([each[key] for each in weights]) for key in weights[0]}
+    mapped = vmap(grad(lambda given: functional_call(network, given, (u,))[0].square().sum()))(stacked)
+    network(u)[0].square().sum().backward()
+    for key, weight in network.named_parameters():
+        torch.testing.assert_close(mapped[key][0], weight.grad, rtol=1e-12, atol=1e-13)
+    output, _ = network.to("meta")(u.to("meta"))
+    output.sum().backward()
+    assert output.is_meta and output.shape == rows.shape
 
 
 # --- torch.func

@@ -413,11 +413,13 @@ def test_on_the_meta_device_there_are_shapes():
 def test_the_operators_are_what_torch_asks_of_operators():
     cell = network("gated_antisymmetric", "gauss 2", 0.5)
     with torch.no_grad():
-        system = cell.layers[0].prepared().system
-        x, shift = system.drives([cell.layers[0].drives(U)])
+        step = cell.layers[0].prepared()
+        system = step.system
+        x, shift = stage_system.drives_of(step.form, system, [cell.layers[0].drives(U)])
     weights = [each.clone().requires_grad_() for each in (system.start_matrix(x.shape[-1]), system.K, system.Q)]
     given = [x.clone().requires_grad_(), shift.clone().requires_grad_(), normal(7, 6).requires_grad_(), *weights, None]
-    options = (system.form.shared_slope, system.HU, system.step_size, None, 50, 12, True, "Here", [7])
+    activation = (system.activation.names, system.activation.sizes)
+    options = (system.slope, *activation, system.HU, system.step_size, None, 50, 12, True, "Here", [7])
     torch.library.opcheck(torch.ops.odernn.implicit_rows, (*given, system.P, *options))
 
 
