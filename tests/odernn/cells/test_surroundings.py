@@ -31,6 +31,9 @@ ALL = [(name, label, execution) for name, label in ONE_A_CELL for execution in e
 VALUES_DECIDE = [("unicornn", "parallel")]
 """How many iterations there are depends on values, which meta does not have and vmap hides."""
 
+DENSE = [each for each in ALL if each[2] == "cpu" and each[0] != "unicornn"]
+"""Those that go into an ONNX as their loops."""
+
 everywhere = pytest.mark.parametrize(("name", "label", "execution"), ALL)
 
 
@@ -256,12 +259,25 @@ def onnx_runtime():
     return pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 
+def test_what_goes_into_an_onnx_is_the_loop_of_torch(monkeypatch: pytest.MonkeyPatch):
+    """That the file runs is asked below, where the packages are there."""
+    network, u = CoRNN(2, 3, dt=0.1, gamma=1.0, epsilon=1.0, execution="cpu"), torch.ones(3, 1, 2)
+
+    def operators() -> set[str]:
+        nodes = torch.export.export(network, (u,)).graph.nodes
+        return {str(node.target) for node in nodes if "odernn" in str(node.target)}
+
+    assert operators() == {"odernn.dense_forward.default"}
+    monkeypatch.setattr(torch.onnx, "is_in_onnx_export", lambda: True)
+    assert not operators()
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # the exporter's own
-@pytest.mark.parametrize(("name", "label"), ONE_A_CELL)
-def test_onnx_runs_the_loop_or_the_exporter_names_what_it_lacks(name: str, label: str, tmp_path: Path):
+@pytest.mark.parametrize(("name", "label", "execution"), [each for each in ALL if each[2] == "torch" or each in DENSE])
+def test_onnx_runs_the_loop_or_the_exporter_names_what_it_lacks(name: str, label: str, execution: str, tmp_path: Path):
     runtime = onnx_runtime()
-    network = build(name, label, num_layers=2).float().eval()
+    network = network_of(name, label, execution, num_layers=2).float().eval()
     u = normal(4, 2, width(network)).float()
     file = tmp_path / "network.onnx"
     if name in WITHOUT_ONNX:
