@@ -22,6 +22,9 @@ from odernn.cells.odernn.parts import dense, spread
 from odernn.cells.odernn.stages import StageEvaluation
 from odernn.integrators.activations import NONLINEARITIES, SQUARE, Activation
 from odernn.integrators.batch_rows import BatchRows, batch_rows
+from odernn.integrators.batch_solver import ActivationEquations
+from odernn.integrators.implicit_function import solution
+from odernn.integrators.matrices import product
 from odernn.integrators.newton import Newton
 from odernn.integrators.stage_system import StageSystem, shared_factor
 
@@ -29,13 +32,14 @@ from odernn.integrators.stage_system import StageSystem, shared_factor
 class CoupledStages:
     """All stages of ``step`` as one system; ``newton`` says how it is solved.
 
+    as_operator  False: single steps are made in torch's own operations, for whoever looks into them
     gated   the names of gated coefficients with the stage whose slope each multiplies
     places  where p has each k_i, and where the squares u, then v, of each gated coefficient
     system  C, K and Q with everything that serves to solve for p, made once
     """
 
-    def __init__(self, step: StageEvaluation, newton: Newton) -> None:
-        self.step, self.newton = step, newton
+    def __init__(self, step: StageEvaluation, newton: Newton, *, as_operator: bool = True) -> None:
+        self.step, self.newton, self.as_operator = step, newton, as_operator
         self.gated = {name: int(name.rsplit("_", 1)[1]) for name in step.structure.gate_stages}
         sizes: dict[int | str, int] = {i: stage.size for i, stage in step.structure.stages.items()}
         sizes |= {name: 2 * step.structure.stages[j].size for name, j in self.gated.items()}
@@ -47,9 +51,25 @@ class CoupledStages:
 
     def rows(self, y: Tensor, drives: Tensor) -> BatchRows:
         """The steps for drives (time, batch, ·) from y (batch, D). Raises ConvergenceError, or warns."""
-        label = f"ODERNN (stages {', '.join(map(str, self.step.structure.stages))}; its step size is eta)"
-        x = torch.cat([part.expand(*drives.shape[:-1], -1) for part in self._constants(drives)], -1)
-        return batch_rows(label, self.system, (x, None), y, self.newton, [len(y)])
+        return batch_rows(self._label, self.system, (self._given(drives), None), y, self.newton, [len(y)])
+
+    def one(self, y: Tensor, drive: Tensor) -> tuple[Tensor, Tensor]:
+        """y₊ and p of one step for the drive (batch, ·)."""
+        if self.as_operator:
+            found = self.rows(y, drive.unsqueeze(0))
+            return found.rows[0], found.p[0]
+        system, name = self.system, f"{self._label}: the stage equations"
+        c, eta = product(system.C, y) + self._given(drive), float(system.step_size)
+        p = solution(ActivationEquations(name, c, None, system.K, system.activation, y, eta, eta), self.newton).k
+        return y + product(system.Q, p), p
+
+    @property
+    def _label(self) -> str:
+        return f"ODERNN (stages {', '.join(map(str, self.step.structure.stages))}; its step size is eta)"
+
+    def _given(self, drives: Tensor) -> Tensor:
+        """x (..., N)."""
+        return torch.cat([part.expand(*drives.shape[:-1], -1) for part in self._constants(drives)], -1)
 
     def slopes(self, p: Tensor) -> dict[int, Tensor]:
         """k_i by label, from p (..., N)."""

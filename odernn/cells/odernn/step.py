@@ -28,9 +28,9 @@ class MatrixStep(StageEvaluation):
     def __call__(self, y: Tensor, drive: Tensor) -> StageValues:
         """y (batch, D) → y₊. Terms are added from the left: a linear stage k_0 = y with A_i0 = −I cancels y exactly."""
         if self.coupled is not None:
-            found = self.coupled.rows(y, drive.unsqueeze(0))
-            solved = self.coupled.slopes(found.p[0])
-            return StageValues(found.rows[0], {i: self.argument(i, y, solved) for i in solved}, solved)
+            after, p = self.coupled.one(y, drive)
+            solved = self.coupled.slopes(p)
+            return StageValues(after, {i: self.argument(i, y, solved) for i in solved}, solved)
         Y: dict[int, Tensor] = {}
         k: dict[int, Tensor] = {}
         for (i,) in self.structure.groups:

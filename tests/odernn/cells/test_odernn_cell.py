@@ -388,6 +388,19 @@ def test_solved_stages_satisfy_their_equations_evaluated_one_by_one(label, eta):
         assert any(k.abs().max() > 0.1 for k in found.k.values())
 
 
+@pytest.mark.parametrize("label", IMPLICIT)
+def test_the_operator_is_what_newtons_method_gives_sample_by_sample(label):
+    found = []
+    for as_operator in (True, False):
+        cell = IMPLICIT[label]()
+        cell.layers[0].as_operator = as_operator
+        u = normal(3, 4, 2).requires_grad_()
+        rows = cell(u)[0]
+        found.append([rows, *torch.autograd.grad((rows**3).sum(), [u, *cell.parameters()])])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-13)
+
+
 def unsolvable(**options) -> ODERNN:
     """k = (y + k)² + 1 has no real solution near y = 1."""
     stage = Stage((("square", 1),))
