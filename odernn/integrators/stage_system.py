@@ -79,12 +79,12 @@ def drives_of(form: DenseForm | None, system: StageSystem, given: list[Tensor]) 
 def stage_system(
     coefficients: FloatCoefficients, field: Field, form: DenseForm | None, step_size: Tensor | float
 ) -> StageSystem | None:
-    """The system of an implicit method, or None where there is no form, or it would be too large for one matrix.
+    """The system of an implicit method, or None where there is no form, many step sizes, or too much for one matrix.
 
     Everything is made of units (u, ·, ·): one of all components, or one a neuron with its blocks as components.
     """
     s = len(coefficients.c)
-    if form is None or s * len(form.W) > MOST_ACTIVATIONS:
+    if form is None or s * len(form.W) > MOST_ACTIVATIONS or (isinstance(step_size, Tensor) and step_size.dim() > 1):
         return None
     by_neuron, blocks, size = form.W.dim() == 3, len(field.blocks), field.hidden_size
     W = as_units(form.W)

@@ -87,6 +87,18 @@ def test_where_the_shared_matrix_does_not_exist_every_sample_has_its_own():
     assert relative(*both) < 1e-12
 
 
+@pytest.mark.parametrize("field", ["oscillator", "monotone"])
+def test_samples_with_step_sizes_of_their_own_are_stepped_with_them(field: str):
+    made = fields.get(field).random(3, **({"alpha": 1.2} if field == "oscillator" else {}), dtype=F64)
+    state, drive = tuple(normal(2, 3, seed=i) for i in range(len(made.blocks))), normal(2, 3, seed=9)
+    h = torch.tensor([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], dtype=F64)
+    both = prepared(tableaus.GAUSS_2, made, h)(state, drive).state
+    for i in range(2):
+        alone = prepared(tableaus.GAUSS_2, made, h[i])(tuple(b[i] for b in state), drive[i]).state
+        for one, other in zip(both, alone, strict=True):
+            torch.testing.assert_close(one[i], other, rtol=0, atol=1e-14)
+
+
 def test_widths_that_do_not_fit_are_refused():
     field = fields.get("antisymmetric").random(3, gamma=0.1, dtype=F64)
     step = one_step.prepared(tableaus.get("gauss 2"), field, 0.1)
