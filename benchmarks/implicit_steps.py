@@ -1,6 +1,6 @@
 """What does a step of an IntegratorRNN cost, implicit or of order four, beside nn.LSTM?
 
-One thread, forward plus backward in float32, shapes (time, batch, hidden, input), every field that couples neurons (on
+One thread, forward plus backward in float32, shapes (time, batch, hidden, input), every field that is not linear (on
 the long sequence two of them), two step sizes: h L is about 0.3 and 3. Answer and gradients are checked before anything
 is timed: in float64 against steps whose samples are each solved on their own, and in float32 against float64. A row
 says how many iterations a step took.
@@ -27,6 +27,7 @@ FIELDS: dict[str, dict[str, float]] = {
     "monotone": {},
     "coupled_oscillator": {"gamma": 2.7, "epsilon": 4.7},
     "separable_hamiltonian": {},
+    "oscillator": {"alpha": 1.0},
 }
 METHODS = {"gauss 1": "implicit midpoint", "gauss 2": "gauss 2", "radau iia 3": "radau iia 3", "rk4": "rk4"}
 LONG = ("antisymmetric", "monotone")

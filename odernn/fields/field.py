@@ -47,13 +47,16 @@ class Constants:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DenseForm:
-    """f(y; x) = L y + U φ(W y + B x) of a field that couples neurons, its blocks side by side: y (..., m).
+    """f(y; x) = L y + U φ(W y + B x), the blocks of the state side by side: y (..., m).
 
     W  (q, m)            q activations read the state
     U  (m, q), or None   what they do to it; None is the identity
     L  (m, m), or None   the linear part; None is zero
     undriven             so many activations, the first ones, see no drive: B x is x after that many zeros
     is_gated             φ(a; x, x_g) = σ̂(a + x_g) tanh(a + x) with the drive (x, x_g), else tanh
+
+    Of n neurons that do not interact, W, U and L have a third axis: entry [i, j, k] is that of neuron k, from its block
+    j to its block i, (1, blocks, n), (blocks, 1, n) and (blocks, blocks, n) for one activation a neuron.
 
     The Jacobian is L + U diag(φ') W: no matrix a sample is needed to multiply by it.
     """

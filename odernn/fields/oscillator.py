@@ -11,7 +11,7 @@ from torch import Tensor
 
 from odernn.exact.integers import positive_integer
 from odernn.fields import _validation, spectra
-from odernn.fields.field import Constants, DrawOptions, SeparableField, State
+from odernn.fields.field import Constants, DenseForm, DrawOptions, SeparableField, State
 
 
 def log_cosh(a: Tensor) -> Tensor:
@@ -80,6 +80,16 @@ class Oscillator(SeparableField):
         zero, one = torch.zeros_like(minus_kappa), torch.ones_like(minus_kappa)
         rows = (torch.stack((zero, one), -1), torch.stack((minus_kappa, zero), -1))
         return torch.stack(rows, -2)
+
+    def dense_form(self) -> DenseForm | None:
+        """By neuron: W = (w, 0), U = (0; −1), L = ((0, 1), (−α, 0)). None for many fields at once."""
+        if self.w.dim() > 1:
+            return None
+        w = torch.atleast_1d(self.w)
+        one, zero = torch.ones_like(w), torch.zeros_like(w)
+        W, U = torch.stack((w, zero)).unsqueeze(0), torch.stack((zero, -one)).unsqueeze(1)
+        L = torch.stack((torch.stack((zero, one)), torch.stack((-self.alpha * one, zero))))
+        return DenseForm(W, U=U, L=L)
 
     def energy(self, state: State, drive: Tensor) -> Tensor:
         """H = α/2 |y|² + 1/2 |z|² + Σ_i ψ(w_i, y_i, x_i), summed over the last axis.

@@ -8,12 +8,13 @@
 >>> y = z = x = torch.zeros(3, dtype=torch.float64)
 >>> report = step((y + 1, z), x)
 >>> report.iterations, bool(report.converged)
-(3, True)
+(4, True)
 
     one_step            ``step``, and ``prepared`` for many of them;   ``explicit``  stage values, slopes, new values
-    implicit, newton    stages that depend on each other, and their solution;   ``implicit_function``  its derivatives
-    stage_system        all stages on a field in dense form as one equation; ``transformation``  A by its eigenvalues
+    stage_system        all stages on a field in dense form as one equation; ``transformation``  A by its eigenvalues;
+                        ``matrices``  dense ones, or neuron by neuron;   ``activations``  entrywise functions
     batch_rows          the steps of a sequence as one operator; ``batch_walk``, ``batch_solver``  how it solves a batch
+    newton              what is solved sample by sample;   ``implicit``, ``implicit_function``  on fields without a form
     linear              linear fields in closed form
     defects             how far a step is from symplectic, reversible or symmetric
     guarantees          what method and field together imply for the weights as they are

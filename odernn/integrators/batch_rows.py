@@ -25,7 +25,9 @@ from torch import Tensor
 
 from odernn.executions.autocast import in_full_digits, without_autocast
 from odernn.executions.operators import differentiable, one_by_one
-from odernn.integrators.batch_solver import SharedIteration, activation_slopes
+from odernn.integrators import matrices
+from odernn.integrators.activations import Activation
+from odernn.integrators.batch_solver import SharedIteration
 from odernn.integrators.batch_walk import LONG, SequenceSolver, StageRecurrence, derivative_in_torch, multiplied
 from odernn.integrators.newton import Newton
 from odernn.integrators.stage_system import StageSystem, shared_factor
@@ -33,9 +35,13 @@ from odernn.integrators.stage_system import StageSystem, shared_factor
 
 @dataclass(frozen=True, eq=False)
 class BatchRows:
-    """Rows of y (time, batch, m), max |h (k − f(Y))| and convergence (time, batch), iterations of each step (time,)."""
+    """Rows of y (time, batch, m) with p (time, batch, s q) of each step, and how each step went.
+
+    residual, converged  (time, batch): max |h (k − f(Y))|, and whether it is solved      iterations  (time,)
+    """
 
     rows: Tensor
+    p: Tensor
     residual: Tensor
     converged: Tensor
     iterations: Tensor
@@ -65,7 +71,9 @@ def batch_rows(
         system.Q,
         system.R,
         system.P,
-        system.form.shared_slope,
+        system.slope,
+        list(system.activation.names),
+        list(system.activation.sizes),
         system.HU,
         system.step_size,
         newton.tolerance,
@@ -75,8 +83,7 @@ def batch_rows(
         label,
         samples,
     )
-    rows, _, residual, converged, iterations = _rows(*given)
-    return BatchRows(rows, residual, converged, iterations)
+    return BatchRows(*_rows(*given))
 
 
 # --- forwards
@@ -84,16 +91,17 @@ def batch_rows(
 
 torch.library.define(
     "odernn::implicit_rows",
-    "(Tensor x, Tensor? shift, Tensor y0, Tensor C, Tensor K, Tensor Q, Tensor? R, Tensor P, float slope,"
-    " Tensor HU, Tensor step_size, float? tolerance, int max_iterations, int max_halvings, bool raises, str label,"
-    " SymInt[] samples)"
+    "(Tensor x, Tensor? shift, Tensor y0, Tensor C, Tensor K, Tensor Q, Tensor? R, Tensor P, Tensor slope,"
+    " str[] names, int[] sizes, Tensor HU, Tensor step_size, float? tolerance, int max_iterations, int max_halvings,"
+    " bool raises, str label, SymInt[] samples)"
     " -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
     tags=torch.Tag.pt2_compliant_tag,
 )
 torch.library.define(
     "odernn::implicit_rows_backward",
     "(Tensor? grad_rows, Tensor? grad_p, Tensor rows, Tensor p, Tensor x, Tensor? shift, Tensor y0, Tensor C, Tensor K,"
-    " Tensor Q, Tensor? R, Tensor P, float slope) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
+    " Tensor Q, Tensor? R, Tensor P, Tensor slope, str[] names, int[] sizes)"
+    " -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
     tags=torch.Tag.pt2_compliant_tag,
 )
 
@@ -110,7 +118,9 @@ def _implicit_rows(
     Q: Tensor,
     R: Tensor | None,
     P: Tensor,
-    slope: float,
+    slope: Tensor,
+    names: list[str],
+    sizes: list[int],
     HU: Tensor,
     step_size: Tensor,
     tolerance: float | None,
@@ -122,9 +132,10 @@ def _implicit_rows(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Rows of y, p, residuals, convergence, and how many iterations each step took."""
     newton = Newton(tolerance, max_iterations, max_halvings, "raise" if raises else "warn")
-    walk = SequenceSolver(StageRecurrence(x, shift, C, K, Q, R), P, slope, HU, float(step_size), newton, label, samples)
+    recurrence, shared = StageRecurrence(Activation(names, sizes), x, shift, C, K, Q, R), _number_or_vector(slope)
+    walk = SequenceSolver(recurrence, P, shared, HU, float(step_size), newton, label, samples)
     steps, batch = x.shape[:2]
-    rows, p = y0.new_empty(steps, *y0.shape), y0.new_zeros(steps, batch, len(K))
+    rows, p = y0.new_empty(steps, *y0.shape), y0.new_zeros(steps, batch, matrices.row_count(K))
     residual = y0.new_zeros(steps, batch)
     converged = torch.ones(steps, batch, dtype=torch.bool, device=x.device)
     iterations, y = [0] * steps, y0
@@ -148,7 +159,9 @@ def _(
     Q: Tensor,
     R: Tensor | None,
     P: Tensor,
-    slope: float,
+    slope: Tensor,
+    names: list[str],
+    sizes: list[int],
     HU: Tensor,
     step_size: Tensor,
     tolerance: float | None,
@@ -161,11 +174,15 @@ def _(
     steps, batch = x.shape[:2]
     return (
         y0.new_empty(steps, *y0.shape),
-        y0.new_empty(steps, batch, K.shape[0]),
+        y0.new_empty(steps, batch, matrices.row_count(K)),
         y0.new_empty(steps, batch),
         y0.new_empty(steps, batch, dtype=torch.bool),
         y0.new_empty(steps, dtype=torch.long),
     )
+
+
+def _number_or_vector(slope: Tensor) -> Tensor | float:
+    return slope if slope.dim() else float(slope)
 
 
 # --- backwards
@@ -187,15 +204,18 @@ def _implicit_rows_backward(
     Q: Tensor,
     R: Tensor | None,
     P: Tensor,
-    slope: float,
+    slope: Tensor,
+    names: list[str],
+    sizes: list[int],
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Derivatives by x, shift, y0, C, K, Q and R; of what there is not, an empty tensor."""
-    recurrence, everything = StageRecurrence(x, shift, C, K, Q, R), slice(None)
+    recurrence, everything = StageRecurrence(Activation(names, sizes), x, shift, C, K, Q, R), slice(None)
     before = torch.cat((y0.unsqueeze(0), rows))[:-1]
-    z = recurrence.arguments(everything, before) + p @ K.mT
-    slopes, by_shift = activation_slopes(z, recurrence.gate(everything))
+    z = recurrence.arguments(everything, before) + matrices.product(K, p)
+    slopes, by_shift = recurrence.activation.slopes(z, recurrence.gate(everything))
     mean = slopes.nanmean((0, 1)) if slopes.numel() and len(slopes) >= LONG else None
-    shared = SharedIteration(P, slope) if mean is None else SharedIteration(shared_factor(K, mean), mean)
+    by_slope = (P, _number_or_vector(slope)) if mean is None else (shared_factor(K, mean), mean)
+    shared = SharedIteration(*by_slope)
     mu, pi = z, torch.empty_like(z) if by_shift is not None else None  # z is not needed any more
     costates, g = torch.empty_like(before), torch.zeros_like(y0)
     for n in range(len(x) - 1, -1, -1):
@@ -227,7 +247,9 @@ def _(
     Q: Tensor,
     R: Tensor | None,
     P: Tensor,
-    slope: float,
+    slope: Tensor,
+    names: list[str],
+    sizes: list[int],
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     like = (x, shift, y0, C, K, Q, R)
     return tuple(y0.new_empty(0 if each is None else each.shape) for each in like)  # type: ignore[return-value]
@@ -235,25 +257,27 @@ def _(
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
     rows, p, residual, converged, iterations = output
-    x, shift, y0, C, K, Q, R, P, slope, *_, label, _ = inputs
-    ctx.slope, ctx.label = slope, label
-    ctx.save_for_backward(rows, p, x, shift, y0, C, K, Q, R, P)
+    x, shift, y0, C, K, Q, R, P, slope, names, sizes, *_, label, _ = inputs
+    ctx.names, ctx.sizes, ctx.label = names, sizes, label
+    ctx.save_for_backward(rows, p, x, shift, y0, C, K, Q, R, P, slope)
     ctx.mark_non_differentiable(residual, converged, iterations)
     ctx.set_materialize_grads(False)
 
 
 def _differentiate(ctx: Any, grad_rows: Tensor | None, grad_p: Tensor | None, *_: Any) -> tuple[Any, ...]:
-    rows, p, x, shift, y0, C, K, Q, R, P = ctx.saved_tensors  # once: checkpoint() computes them again at every look
+    # once: checkpoint() computes them again at every look
+    rows, p, x, shift, y0, C, K, Q, R, P, slope = ctx.saved_tensors
     if torch.is_grad_enabled():
         with without_autocast(rows):
-            found = derivative_in_torch(grad_rows, grad_p, rows, p, StageRecurrence(x, shift, C, K, Q, R), y0)
+            recurrence = StageRecurrence(Activation(ctx.names, ctx.sizes), x, shift, C, K, Q, R)
+            found = derivative_in_torch(grad_rows, grad_p, rows, p, recurrence, y0)
     else:
         found = torch.ops.odernn.implicit_rows_backward(
-            grad_rows, grad_p, rows, p, x, shift, y0, C, K, Q, R, P, ctx.slope
+            grad_rows, grad_p, rows, p, x, shift, y0, C, K, Q, R, P, slope, ctx.names, ctx.sizes
         )
     by_x, by_shift, by_y0, by_C, by_K, by_Q, by_R = found
     optional = (by_x, None if shift is None else by_shift, by_y0, by_C, by_K, by_Q, None if R is None else by_R)
-    return (*optional, *[None] * 10)
+    return (*optional, *[None] * 12)
 
 
 # --- under torch.func

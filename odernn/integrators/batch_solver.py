@@ -16,14 +16,16 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
+from odernn.integrators import matrices
+from odernn.integrators.activations import Activation
 from odernn.integrators.newton import Equations
 
-Activation: TypeAlias = Callable[[Tensor, Tensor], object]
+Phi: TypeAlias = Callable[[Tensor, Tensor], object]
 """φ(z), into the second argument."""
 
 SHARED_ITERATIONS = 20
@@ -33,21 +35,6 @@ AIMED = 2
 """The error left is estimated at no more than this many eps times √N of the size of the stages, N unknowns."""
 
 
-def activation(z: Tensor, shift: Tensor | None) -> Tensor:
-    """φ(z) = tanh z, or σ̂(z + shift) tanh z."""
-    return torch.tanh(z) if shift is None else torch.sigmoid(z + shift) * torch.tanh(z)
-
-
-def activation_slopes(z: Tensor, shift: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    """The derivatives of φ by z and by the shift."""
-    t = torch.tanh(z)
-    if shift is None:
-        return 1.0 - t * t, None
-    g = torch.sigmoid(z + shift)
-    by_shift = g * (1.0 - g) * t
-    return g * (1.0 - t * t) + by_shift, by_shift
-
-
 @dataclass
 class SharedIteration:
     """z and p of a batch, changed in place by ``run``.   PT = Pᵀ; slope d̄, a number or (s q,)."""
@@ -55,7 +42,7 @@ class SharedIteration:
     PT: Tensor
     slope: Tensor | float
 
-    def run(self, z: Tensor, p: Tensor, phi: Activation, limit: float, most: int) -> tuple[int, float]:
+    def run(self, z: Tensor, p: Tensor, phi: Phi, limit: float, most: int) -> tuple[int, float]:
         """Iterate until the error is estimated at ``limit`` for the whole batch.
 
         Returns the number of iterations and the estimate, which is infinite where the iteration has stalled.
@@ -74,7 +61,7 @@ class SharedIteration:
         return most, math.inf
 
     def run_each(
-        self, z: Tensor, p: Tensor, phi: Activation, limits: Tensor, accepted: Tensor, most: int
+        self, z: Tensor, p: Tensor, phi: Phi, limits: Tensor, accepted: Tensor, most: int
     ) -> tuple[int, Tensor]:
         """The same with an estimate for every sample: which are solved, to their ``limits``, (batch,).
 
@@ -97,11 +84,11 @@ class SharedIteration:
             previous = largest
         return most, solved
 
-    def _correct(self, z: Tensor, p: Tensor, phi: Activation, r: Tensor, moved: Tensor) -> None:
+    def _correct(self, z: Tensor, p: Tensor, phi: Phi, r: Tensor, moved: Tensor) -> None:
         """z += P r, p += δp, and δp is in ``r``."""
         phi(z, r)
         r.sub_(p)
-        torch.mm(r, self.PT, out=moved)
+        matrices.transposed_product(self.PT, r, out=moved)
         z.add_(moved)
         if isinstance(self.slope, Tensor):
             r.addcmul_(moved, self.slope)
@@ -126,16 +113,16 @@ def left_after(largest: float, previous: float) -> float:
 class ActivationEquations(Equations):
     """r(p) = p − φ(c + K p), each sample with its own matrix I − diag(φ') K.   p, c: (batch, s q)
 
+    A unit is a sample, or a neuron of a sample where these do not interact.
+
     y, moved  (batch, m) and how far an error of 1 in p moves a stage, with max |h|, for the sizes of stages
     """
-
-    residual_text: ClassVar[str] = "max |h (k − f(Y))|"
-    scale_text: ClassVar[str] = "|y| + |h k| + |h|"
 
     name: str
     c: Tensor
     shift: Tensor | None
     K: Tensor
+    activation: Activation
     y: Tensor
     moved: float
     step_size: float
@@ -167,36 +154,40 @@ class ActivationEquations(Equations):
         return dataclasses.replace(self, c=self.c[rows], shift=shift, y=self.y[rows])
 
     def start(self) -> Tensor:
-        return torch.zeros_like(self.c)
+        return self.activation.value(self.c, self.shift)
+
+    def arguments(self, k: Tensor) -> Tensor:
+        """c + K k."""
+        return self.c + matrices.product(self.K, k)
 
     def residual(self, k: Tensor) -> Tensor:
-        return k - activation(torch.addmm(self.c, k, self.K.mT), self.shift)
+        return k - self.activation.value(self.arguments(k), self.shift)
 
     def matrix(self, k: Tensor) -> Tensor:
-        """I − diag(φ') K, (batch, s q, s q)."""
-        slope, _ = activation_slopes(torch.addmm(self.c, k, self.K.mT), self.shift)
-        return torch.eye(len(self.K), dtype=k.dtype, device=k.device) - slope.unsqueeze(-1) * self.K
+        """I − diag(φ') K, (batch, units, r, r)."""
+        return matrices.own_matrices(self.K, self.activation.slopes(self.arguments(k), self.shift)[0])
 
     def correction(self, k: Tensor, residual: Tensor) -> Tensor:
-        solved = torch.linalg.solve_ex(self.matrix(k), -residual.unsqueeze(-1))
-        return torch.where((solved.info == 0)[..., None, None], solved.result, math.nan).squeeze(-1)
+        solved = torch.linalg.solve_ex(self.matrix(k), -matrices.in_units(residual, self.K).unsqueeze(-1))
+        found = torch.where((solved.info == 0)[..., None, None], solved.result, math.nan)
+        return matrices.from_vectors(found.squeeze(-1))
 
     def multiplier(self, k: Tensor, cotangent: Tensor) -> Tensor:
-        solved: Tensor = torch.linalg.solve(self.matrix(k).mT, cotangent)
-        return solved
+        right = matrices.in_units(cotangent, self.K).unsqueeze(-1)
+        return matrices.from_vectors(torch.linalg.solve(self.matrix(k).mT, right).squeeze(-1))
 
     def size(self, k: Tensor) -> Tensor:
-        return self.moved * k.abs().amax(-1)
+        return self.moved * matrices.in_units(k, self.K).abs().amax(-1)
 
     def norm(self, residual: Tensor) -> Tensor:
-        norm: Tensor = torch.linalg.vector_norm(residual, dim=-1)
+        norm: Tensor = torch.linalg.vector_norm(matrices.in_units(residual, self.K), dim=-1)
         return norm
 
     def scale(self, k: Tensor) -> Tensor:
-        return self.y.abs().amax(-1) + self.size(k) + self.step_size
+        return self.y.abs().amax(-1, keepdim=True) + self.size(k) + self.step_size
 
     def spread(self, unit: Tensor) -> Tensor:
-        return unit.unsqueeze(-1)
+        return matrices.from_vectors(unit.unsqueeze(-1).expand(*unit.shape, len(self.K)))
 
     def samples(self, residual: Tensor, converged: Tensor) -> tuple[Tensor, Tensor]:
-        return residual, converged
+        return residual.amax(-1), converged.all(-1)

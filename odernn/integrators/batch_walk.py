@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from odernn.integrators import matrices
+from odernn.integrators.activations import Activation
 from odernn.integrators.batch_solver import (
     AIMED,
     SHARED_ITERATIONS,
     ActivationEquations,
     SharedIteration,
-    activation,
-    activation_slopes,
 )
 from odernn.integrators.newton import (
     ConvergenceError,
@@ -41,6 +41,8 @@ SLOW = 12
 class StageRecurrence:
     """The tensors of the equations, and how a step is put together from them. Axes before the last are a batch."""
 
+    activation: Activation
+
     x: Tensor
     shift: Tensor | None
     C: Tensor
@@ -51,7 +53,7 @@ class StageRecurrence:
     @property
     def repeated(self) -> int:
         """How many stages see one drive and one C y."""
-        return len(self.K) // self.x.shape[-1]
+        return matrices.row_count(self.K) // self.x.shape[-1]
 
     def spread(self, argument: Tensor) -> Tensor:
         """(..., q) or (..., s q) → (..., s q)."""
@@ -66,34 +68,28 @@ class StageRecurrence:
 
     def arguments(self, n: int | slice, y: Tensor) -> Tensor:
         """C y + x_n, (..., s q), of one time or all."""
-        return self.spread(torch.add(self.x[n], y @ self.C.mT))
+        return self.spread(torch.add(self.x[n], matrices.product(self.C, y)))
 
     def new_state(self, y: Tensor, p: Tensor) -> Tensor:
         """R y + Q p."""
-        kept = y if self.R is None else y @ self.R.mT
-        moved = p @ self.Q.mT if self.Q.dim() == 2 else (self.Q.squeeze(1) * p.unflatten(-1, (len(self.Q), -1))).sum(-2)
-        return torch.add(kept, moved)
+        return torch.add(y if self.R is None else matrices.product(self.R, y), matrices.product(self.Q, p))
 
     def by_activations(self, g: Tensor) -> Tensor:
         """Qᵀ g."""
-        return g @ self.Q if self.Q.dim() == 2 else (self.Q.squeeze(1) * g.unsqueeze(-2)).flatten(-2)
+        return matrices.transposed_product(self.Q, g)
 
     def by_state(self, g: Tensor, mu: Tensor) -> Tensor:
         """Rᵀ g + Cᵀ μ."""
-        kept = g if self.R is None else g @ self.R
-        return kept + self.gathered(mu) @ self.C
+        kept = g if self.R is None else matrices.transposed_product(self.R, g)
+        return kept + matrices.transposed_product(self.C, self.gathered(mu))
 
     def weight_gradients(
         self, mu: Tensor, g: Tensor, p: Tensor, before: Tensor
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """The derivatives by C, K, Q and R, from μ, p (time, batch, s q), g and y before each step (time, batch, m)."""
-        by_C = self.gathered(mu).flatten(0, 1).mT @ before.flatten(0, 1)
-        by_K = mu.flatten(0, 1).mT @ p.flatten(0, 1)
-        if self.Q.dim() == 2:
-            by_Q = g.flatten(0, 1).mT @ p.flatten(0, 1)
-        else:
-            by_Q = (g.unsqueeze(-2) * p.unflatten(-1, (len(self.Q), -1))).sum((0, 1)).unsqueeze(1)
-        by_R = g.new_empty(0) if self.R is None else g.flatten(0, 1).mT @ before.flatten(0, 1)
+        by_C = matrices.outer_sum(self.gathered(mu), before, self.C)
+        by_K, by_Q = matrices.outer_sum(mu, p, self.K), matrices.outer_sum(g, p, self.Q)
+        by_R = g.new_empty(0) if self.R is None else matrices.outer_sum(g, before, self.R)
         return by_C, by_K, by_Q, by_R
 
 
@@ -111,7 +107,7 @@ class SequenceSolver:
         self,
         recurrence: StageRecurrence,
         P: Tensor,
-        slope: float,
+        slope: Tensor | float,
         HU: Tensor,
         step_size: float,
         newton: Newton,
@@ -125,29 +121,28 @@ class SequenceSolver:
         self.aim = digits if newton.tolerance is None else max(newton.tolerance**2, digits)
         self.tolerance = newton.tolerance_for(len(K), K.dtype)
         self.stalled = Newton().tolerance_for(len(K), K.dtype)
-        row_sums = HU.abs() if HU.dim() == 1 else HU.abs().sum(1)
-        self.moved = max(float(row_sums.max()), torch.finfo(K.dtype).tiny)
-        self.iteration = SharedIteration(P.mT.contiguous(), slope)
+        self.moved = max(float(HU.abs().sum(1).max()), torch.finfo(K.dtype).tiny)
+        self.iteration = SharedIteration(P.transpose(0, 1).contiguous(), slope)
         self.most = min(SHARED_ITERATIONS, newton.max_iterations)
         self.next_factor = 0
 
     def solve_step(self, n: int, y: Tensor, p: Tensor) -> tuple[int, Tensor | None]:
         """Solve step n from y into p, which is zero: the number of iterations, and who failed, None if nobody."""
-        c, gate = self.recurrence.arguments(n, y), self.recurrence.gate(n)
+        recurrence = self.recurrence
+        c, gate, activation = recurrence.arguments(n, y), recurrence.gate(n), recurrence.activation
 
         def phi(z: Tensor, out: Tensor) -> None:
-            torch.tanh(z, out=out)
-            if gate is not None:
-                out.mul_(torch.sigmoid(z + gate))
+            activation.into(z, gate, out)
 
         sizes = y.abs().amax(1) + self.step_size
         z = c.clone()
         limit = self.aim * float(sizes.min()) / self.moved
         taken, error = self.iteration.run(z, p, phi, limit, self.most)
-        if taken > SLOW and self.next_factor <= n <= len(self.recurrence.x) - LONG:
+        if taken > SLOW and self.next_factor <= n <= len(recurrence.x) - LONG:
             self.next_factor = n + LONG
-            mean = activation_slopes(z, gate)[0].mean(0)
-            self.iteration = SharedIteration(shared_factor(self.recurrence.K, mean).mT.contiguous(), mean)
+            mean = activation.slopes(z, gate)[0].mean(0)
+            P = shared_factor(recurrence.K, mean)
+            self.iteration = SharedIteration(P.transpose(0, 1).contiguous(), mean)
         if error <= limit:
             return taken, None
         scales = sizes / self.moved
@@ -163,16 +158,20 @@ class SequenceSolver:
     ) -> tuple[int, Tensor | None]:
         """The samples ``rows`` by Newton's method with their own matrices, into p."""
         name = f"{self.label}, step {n + 1}: the stage equations" if n else f"{self.label}: the stage equations"
-        equations = ActivationEquations(name, c, gate, self.recurrence.K, y, self.moved, self.step_size)
+        equations = self._equations(name, c, gate, y)
         outcome = solve(equations.of(rows), self.newton)
         p[rows] = outcome.k
         taken += outcome.iterations
         if bool(outcome.converged.all()):
             return taken, None
         failed = torch.zeros(len(y), dtype=torch.bool, device=y.device).index_put_((rows,), ~outcome.converged)
-        residual = equations.size(equations.residual(p))
+        residual = equations.size(equations.residual(p)).amax(-1)
         self._complain(equations, NewtonOutcome(p, residual, ~failed, outcome.iterations, outcome.tolerance))
         return taken, failed
+
+    def _equations(self, name: str, c: Tensor, gate: Tensor | None, y: Tensor) -> ActivationEquations:
+        recurrence = self.recurrence
+        return ActivationEquations(name, c, gate, recurrence.K, recurrence.activation, y, self.moved, self.step_size)
 
     def _complain(self, equations: ActivationEquations, outcome: NewtonOutcome) -> None:
         if math.prod(self.samples) == len(outcome.converged):
@@ -191,11 +190,10 @@ class SequenceSolver:
         """
         recurrence, everything = self.recurrence, slice(None)
         before = torch.cat((y0.unsqueeze(0), rows[:-1]))
-        z = recurrence.arguments(everything, before) + p @ recurrence.K.mT
-        gap = activation(z, recurrence.gate(everything)).sub_(p)
-        moved = gap.unflatten(-1, (-1, self.HU.shape[-1]))
-        moved = moved * self.HU if self.HU.dim() == 1 else moved @ self.HU.mT
-        residual.copy_(moved.abs().amax((-1, -2)))
+        z = recurrence.arguments(everything, before) + matrices.product(recurrence.K, p)
+        gap = recurrence.activation.value(z, recurrence.gate(everything)) - p
+        stages = gap.unflatten(-1, (-1, matrices.row_count(self.HU.transpose(0, 1))))
+        residual.copy_(matrices.product(self.HU, stages).abs().amax((-1, -2)))
         norm = 1.0 + float(recurrence.K.abs().sum(1).max())
         sizes = before.abs().amax(-1) + self.step_size
         sizes = sizes + self.moved * p.abs().amax(-1)
@@ -205,7 +203,7 @@ class SequenceSolver:
             converged &= ~wrong
             name = f"{self.label}, step {n + 1}: the stage equations"
             c, gate = recurrence.arguments(n, before[n]), recurrence.gate(n)
-            equations = ActivationEquations(name, c, gate, recurrence.K, before[n], self.moved, self.step_size)
+            equations = self._equations(name, c, gate, before[n])
             self._complain(equations, NewtonOutcome(p[n], residual[n], converged[n], self.most, self.tolerance))
 
 
@@ -229,11 +227,16 @@ def multiplied(shared: SharedIteration, K: Tensor, slope: Tensor, right: Tensor,
         _, solved = shared.run_each(pi, mu, times_slope, limits, limits, SHARED_ITERATIONS)
         own = (~solved).nonzero().squeeze(1)
         if len(own):
-            matrix = torch.eye(len(K), dtype=K.dtype, device=K.device) - K.mT * slope[own].unsqueeze(-2)
-            pi[own] = torch.linalg.solve_ex(matrix, right[own].unsqueeze(-1)).result.squeeze(-1)
+            pi[own] = own_multiplier(K, slope[own], right[own])
             mu[own] = slope[own] * pi[own]
     mu.mul_(scale)
     return pi.mul_(scale)
+
+
+def own_multiplier(K: Tensor, slope: Tensor, right: Tensor) -> Tensor:
+    """(I − Kᵀ D)⁻¹ right, each sample with its own matrix; not finite where that is singular."""
+    solved = torch.linalg.solve_ex(matrices.own_matrices(K, slope).mT, matrices.in_units(right, K).unsqueeze(-1))
+    return matrices.from_vectors(solved.result.squeeze(-1))
 
 
 def derivative_in_torch(
@@ -242,16 +245,15 @@ def derivative_in_torch(
     """The derivative in differentiable operations, each sample of each step with its own matrix."""
     K, everything = recurrence.K, slice(None)
     before = torch.cat((y0.unsqueeze(0), rows))[:-1]
-    z = recurrence.arguments(everything, before) + p @ K.mT
-    slopes, by_shift = activation_slopes(z, recurrence.gate(everything))
-    one = torch.eye(len(K), dtype=K.dtype, device=K.device)
+    z = recurrence.arguments(everything, before) + matrices.product(K, p)
+    slopes, by_shift = recurrence.activation.slopes(z, recurrence.gate(everything))
     g, costates, multipliers, mus = torch.zeros_like(y0), [], [], []
     for n in range(len(z) - 1, -1, -1):
         g = g if grad_rows is None else g + grad_rows[n]
         costates.append(g)
         right = recurrence.by_activations(g)
         right = right if grad_p is None else right + grad_p[n]
-        pi = torch.linalg.solve(one - K.mT * slopes[n].unsqueeze(-2), right.unsqueeze(-1)).squeeze(-1)
+        pi = own_multiplier(K, slopes[n], right)
         multipliers.append(pi)
         mus.append(slopes[n] * pi)
         g = recurrence.by_state(g, mus[-1])

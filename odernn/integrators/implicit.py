@@ -15,7 +15,6 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -93,9 +92,6 @@ def stage_matrix(table: GroupTables, jacobian: Tensor, step_size: Tensor | float
 @dataclass(frozen=True, eq=False)
 class StageEquations(Equations):
     """r(k) = k − f(Y(k)) of one group.   k: (n, ..., hidden)   base: B times (S, ..., hidden)   drive: (S, ..., d)"""
-
-    residual_text: ClassVar[str] = "max |h (k − f(Y))|"
-    scale_text: ClassVar[str] = "|y| + |h k| + |h|"
 
     method: str
     table: GroupTables

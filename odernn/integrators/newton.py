@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self, TypeAlias, get_args
+from typing import Literal, Self, TypeAlias, get_args
 
 import torch
 from torch import Tensor
@@ -82,13 +82,7 @@ class Equations(ABC):
     """r(k) = k − f(Y(k)) = 0 for independent units: samples, or neurons of samples where these do not interact.
 
     k and r have one shape; ``unit`` numbers, masks and norms have one entry a unit.
-
-    residual_text, scale_text, step_text    what complaints call |h r|, the scale, and the step size
     """
-
-    residual_text: ClassVar[str]
-    scale_text: ClassVar[str]
-    step_text: ClassVar[str] = "step size"
 
     @property
     @abstractmethod
@@ -215,13 +209,12 @@ def complain(equations: Equations, outcome: NewtonOutcome, newton: Newton) -> st
     if not_finite and not math.isfinite(worst_residual):
         return (
             f"{which}; {where}. There is NaN or infinity in {' and in '.join(not_finite)}, which no "
-            f"{equations.step_text} and no number of iterations mends. Look for where it comes from, with "
+            "step size and no number of iterations mends. Look for where it comes from, with "
             'torch.isfinite on inputs and parameters, or go on with Newton(on_failure="warn").'
         )
     return (
-        f"{which} after {outcome.iterations} iterations; {where}, where the residual {equations.residual_text} is "
-        f"{worst_residual:.3g} (tolerance {outcome.tolerance:.3g}, relative to "
-        f"{equations.scale_text}). {equations.because()} Take a smaller {equations.step_text}, allow more than "
-        f"{newton.max_iterations} iterations with Newton(max_iterations=...), or go on with "
-        'Newton(on_failure="warn").'
+        f"{which} after {outcome.iterations} iterations; {where}, where the residual max |h (k − f(Y))| is "
+        f"{worst_residual:.3g} (tolerance {outcome.tolerance:.3g}, relative to |y| + |h k| + |h|). "
+        f"{equations.because()} Take a smaller step size, allow more than {newton.max_iterations} iterations with "
+        'Newton(max_iterations=...), or go on with Newton(on_failure="warn").'
     )

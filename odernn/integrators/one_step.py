@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from odernn.fields.field import Field, State
+from odernn.fields.field import DenseForm, Field, State
 from odernn.integrators._coefficients import FloatCoefficients, Scheme, coefficients_for
 from odernn.integrators.batch_rows import BatchRows, batch_rows
 from odernn.integrators.explicit import Slopes, evaluate, new_state
 from odernn.integrators.implicit import GroupTables, solve_group, tables_of
 from odernn.integrators.linear import Propagator, propagator
 from odernn.integrators.newton import Newton
-from odernn.integrators.stage_system import StageSystem, stage_system
+from odernn.integrators.stage_system import StageSystem, drives_of, stage_system
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +49,7 @@ class Step:
     newton: Newton
     propagator: Propagator | None
     tables: tuple[GroupTables | None, ...]
+    form: DenseForm | None
     system: StageSystem | None
 
     @property
@@ -102,7 +103,7 @@ class Step:
         leading = torch.broadcast_shapes(*(block.shape[:-1] for block in start), *(x.shape[:-1] for x in given))
         x, shift = (
             None if each is None else each.expand(*leading, -1).reshape(1, -1, each.shape[-1])
-            for each in system.drives(given)
+            for each in drives_of(self.form, system, given)
         )
         assert x is not None
         y = torch.cat([block.expand(*leading, self.field.hidden_size) for block in start], -1)
@@ -118,8 +119,8 @@ class Step:
         """
         if self.system is None:
             return None
-        y = torch.cat(start, -1)
-        found = batch_rows(self.label, self.system, self.system.drives(given), y, self.newton, [len(y)])
+        y, drives = torch.cat(start, -1), drives_of(self.form, self.system, given)
+        found = batch_rows(self.label, self.system, drives, y, self.newton, [len(y)])
         return found.rows.chunk(len(start), -1), found
 
     @property
@@ -197,10 +198,11 @@ def _prepared(
     closed = field.is_linear and is_implicit if in_closed_form is None else in_closed_form
     closed_form = propagator(coefficients, field, step_size) if closed else None
     is_solved = is_implicit and not closed
-    system = stage_system(coefficients, field, field.dense_form(), step_size) if is_solved and as_operator else None
+    form = field.dense_form() if is_solved and as_operator else None
+    system = stage_system(coefficients, field, form, step_size)
     by_groups = is_solved and system is None
     tables = tables_of(coefficients, field) if by_groups else (None,) * len(coefficients.groups)
-    return Step(coefficients, field, step_size, newton or Newton(), closed_form, tables, system)
+    return Step(coefficients, field, step_size, newton or Newton(), closed_form, tables, form, system)
 
 
 def _all_true(state: State) -> Tensor:

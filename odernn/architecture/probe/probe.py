@@ -213,6 +213,7 @@ def _copied(module: nn.Module, at: Weights, seed: int, round: int) -> nn.Module:
 def _in_torch(module: nn.Module) -> None:
     """Fused executions give many states in one operation; the loops of torch give each in its own."""
     from odernn.cells.integrator import IntegratorLayer
+    from odernn.cells.odernn import ODERNNLayer
     from odernn.cells.unicornn import UnICORNN
     from odernn.executions.dense import FusedLayer
 
@@ -221,7 +222,7 @@ def _in_torch(module: nn.Module) -> None:
             part.execution, part.backward = "torch", "stored"
         elif isinstance(part, FusedLayer):
             part.execution = "torch"
-        elif isinstance(part, IntegratorLayer):
+        elif isinstance(part, IntegratorLayer | ODERNNLayer):
             part.as_operator = False
 
 

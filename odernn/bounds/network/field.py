@@ -73,6 +73,8 @@ def log_at_rest(field: Field) -> float | None:
     form = field.dense_form()
     if form is None:
         return None
-    driven = len(form.W) - form.undriven
-    size = 1.0 if form.U is None else spectra.spectral_norm(form.U)
+    neurons = form.W.shape[2] if form.W.dim() == 3 else 1  # by neuron: the norm of U is the largest of theirs
+    driven = len(form.W) * neurons - form.undriven
+    parts = [] if form.U is None else [form.U] if form.U.dim() == 2 else form.U.unbind(-1)
+    size = max(map(spectra.spectral_norm, parts), default=1.0)
     return log_of(spectra.upward(size * math.sqrt(driven)))

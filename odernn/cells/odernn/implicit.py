@@ -1,164 +1,133 @@
-"""Stages of a ``MatrixTableau`` that depend on each other: their equations.
+"""The stages of a ``MatrixTableau`` that depend on each other, as one equation for all slopes of a step.
 
-For the stages of one circle, with y, the drive and the earlier slopes given,
+    p = φ(z),     z = C y + x + K p,     y₊ = y + Q p
 
-    r_i(k) = k_i − σ_i(x_i) = 0,    x_i = K_i (y + η Σ_j A_ij k_j) + U_i u + b_i
-    r'(k)_iq = δ_iq I − diag(σ_i'(x_i)) K_i η (A_iq diag(g_iq) + Σ_j A_ij diag(k_j) Γ_ijq)
+p has the slopes k_i side by side, z_i = K_i (y + η Σ_j A_ij k_j) + U_i u + b_i. The product of a slope with its gate
+g = … + Γ y + Σ_q Γ_q k_q is the difference of two more activations, squares of what is affine in y and p:
 
-with the gates g_ij = … + Σ_q Γ_ijq k_q, where there are any. They are solved, and the solution is differentiated, in
-``integrators.implicit_function``.
+    A_ij k_j = M (g ⊙ k_j) = M (u − v),     u = ((g + k_j)/2)²,     v = ((g − k_j)/2)²
+
+``integrators.batch_rows`` solves and differentiates it, for a whole sequence.
 """
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
-from odernn.cells.odernn.parts import dense
+from odernn.cells.odernn.parts import dense, spread
 from odernn.cells.odernn.stages import StageEvaluation
+from odernn.integrators.activations import NONLINEARITIES, SQUARE, Activation
+from odernn.integrators.batch_rows import BatchRows, batch_rows
+from odernn.integrators.batch_solver import ActivationEquations
 from odernn.integrators.implicit_function import solution
-from odernn.integrators.newton import Equations, Newton
+from odernn.integrators.matrices import product
+from odernn.integrators.newton import Newton
+from odernn.integrators.stage_system import StageSystem, shared_factor
 
 
-@dataclass(frozen=True, eq=False)
-class Circle(Equations):
-    """The equations of the stages ``group``; a unit is a sample, and its unknowns are the k_i side by side."""
+class CoupledStages:
+    """All stages of ``step`` as one system; ``newton`` says how it is solved.
 
-    residual_text: ClassVar[str] = "max |η (k − σ(x))|"
-    scale_text: ClassVar[str] = "|y| + |η k| + |η|"
-    step_text: ClassVar[str] = "eta"
-
-    step: StageEvaluation
-    group: tuple[int, ...]
-    y: Tensor
-    drive: Tensor
-    given: Mapping[int, Tensor]
-
-    @property
-    def subject(self) -> str:
-        return f"ODERNN: the equations of the stages {', '.join(map(str, self.group))}"
-
-    def because(self) -> str:
-        return "That they have a solution is a hypothesis."
-
-    def leaves(self) -> dict[str, Tensor]:
-        given = {f"k_{j}": slope for j, slope in self.given.items()}
-        return {"the state": self.y, "the drive": self.drive, **given, **self.step.values}
-
-    def with_leaves(self, leaves: Sequence[Tensor]) -> Circle:
-        y, drive, *rest = leaves
-        given = dict(zip(self.given, rest[: len(self.given)], strict=True))
-        values = dict(zip(self.step.values, rest[len(self.given) :], strict=True))
-        return Circle(replace(self.step, values=values), self.group, y, drive, given)
-
-    def start(self) -> Tensor:
-        """The slopes at Y = y."""
-        return torch.cat([self.step.slope(i, self.y, self.drive) for i in self.group], dim=-1)
-
-    @functools.cached_property
-    def couplings(self) -> dict[tuple[int, int], Tensor]:
-        """(i, j) → K_i η A_ij, for the stages i of the group."""
-        return {(i, j): self.step.coupling(i, j) for i, j in self.step.structure.A if i in self.group}
-
-    @property
-    def eta(self) -> Tensor:
-        """The step size, for the norms."""
-        return self.step.values["eta"].detach()
-
-    @property
-    def sizes(self) -> list[int]:
-        """p_i of the stages of the group."""
-        return [self.step.structure.stages[i].size for i in self.group]
-
-    @property
-    def unknowns(self) -> int:
-        return sum(self.sizes)
-
-    def slopes(self, k: Tensor) -> dict[int, Tensor]:
-        """All slopes by label: those given, and k (batch, Σp) cut up."""
-        return {**self.given, **dict(zip(self.group, k.split(self.sizes, dim=-1), strict=True))}
-
-    def preactivations(self, k: Tensor) -> list[Tensor]:
-        """x_i of the stages of the group."""
-        slopes = self.slopes(k)
-        return [self.step.preactivation(i, self.step.argument(i, self.y, slopes), self.drive) for i in self.group]
-
-    def residual(self, k: Tensor) -> Tensor:
-        stages = [self.step.structure.stages[i] for i in self.group]
-        return k - torch.cat([stage.sigma(x) for stage, x in zip(stages, self.preactivations(k), strict=True)], dim=-1)
-
-    def jacobian(self, k: Tensor) -> Tensor:
-        """r'(k), (batch, Σp, Σp)."""
-        slopes, step = self.slopes(k), self.step
-        rows = []
-        for i, x in zip(self.group, self.preactivations(k), strict=True):
-            parts: dict[int, Tensor] = {}
-            for j in step.structure.columns[i]:
-                for q, part in self._parts(i, j, slopes).items():
-                    parts[q] = parts[q] + part if q in parts else part
-            slope = step.structure.stages[i].sigma_derivative(x).unsqueeze(-1)
-            zeros = [x.new_zeros(x.shape[-1], size) for size in self.sizes]
-            entries = [parts.get(q, zero) for q, zero in zip(self.group, zeros, strict=True)]
-            rows.append(torch.cat([(slope * entry).expand(*x.shape, entry.shape[-1]) for entry in entries], dim=-1))
-        return torch.eye(self.unknowns, dtype=k.dtype, device=k.device) - torch.cat(rows, dim=-2)
-
-    def _parts(self, i: int, j: int, slopes: Mapping[int, Tensor]) -> dict[int, Tensor]:
-        """q → ∂(K_i η A_ij k_j)/∂k_q for the stages of the group."""
-        step, name = self.step, f"A_{i}_{j}"
-        gate = step.gate(name, j, self.y, slopes)
-        coupling = self.couplings[i, j]
-        parts = {}
-        if j in self.group:
-            parts[j] = coupling if gate is None else coupling * gate.unsqueeze(-2)
-        for q in step.structure.gate_stages.get(name, ()):
-            if q in self.group:
-                size = step.structure.stages[j].size
-                through = (coupling * slopes[j].unsqueeze(-2)) @ dense(step.values[f"{name}_gate_k_{q}"], size)
-                parts[q] = parts[q] + through if q in parts else through
-        return parts
-
-    def correction(self, k: Tensor, residual: Tensor) -> Tensor:
-        delta, info = torch.linalg.solve_ex(self.jacobian(k), -residual.unsqueeze(-1))
-        return torch.where((info == 0).unsqueeze(-1), delta.squeeze(-1), math.nan)
-
-    def multiplier(self, k: Tensor, cotangent: Tensor) -> Tensor:
-        solved: Tensor = torch.linalg.solve(self.jacobian(k).mT, cotangent.unsqueeze(-1))
-        return solved.squeeze(-1)
-
-    def size(self, k: Tensor) -> Tensor:
-        return self.eta * k.abs().amax(-1)
-
-    def norm(self, residual: Tensor) -> Tensor:
-        norm: Tensor = torch.linalg.vector_norm(residual, dim=-1)
-        return norm
-
-    def scale(self, k: Tensor) -> Tensor:
-        return self.y.abs().amax(-1) + self.size(k) + self.eta
-
-    def spread(self, unit: Tensor) -> Tensor:
-        return unit.unsqueeze(-1)
-
-    def samples(self, residual: Tensor, converged: Tensor) -> tuple[Tensor, Tensor]:
-        return residual, converged
-
-
-def solved(
-    step: StageEvaluation,
-    group: tuple[int, ...],
-    y: Tensor,
-    drive: Tensor,
-    given: Mapping[int, Tensor],
-    newton: Newton,
-) -> dict[int, Tensor]:
-    """The slopes of the group, differentiable in y, the drive, the slopes given and all numbers of the step.
-
-    Raises ``ConvergenceError``, or warns, as ``newton`` says.
+    as_operator  False: single steps are made in torch's own operations, for whoever looks into them
+    gated   the names of gated coefficients with the stage whose slope each multiplies
+    places  where p has each k_i, and where the squares u, then v, of each gated coefficient
+    system  C, K and Q with everything that serves to solve for p, made once
     """
-    circle = Circle(step, group, y, drive, dict(given))
-    return dict(zip(group, solution(circle, newton).k.split(circle.sizes, dim=-1), strict=True))
+
+    def __init__(self, step: StageEvaluation, newton: Newton, *, as_operator: bool = True) -> None:
+        self.step, self.newton, self.as_operator = step, newton, as_operator
+        self.gated = {name: int(name.rsplit("_", 1)[1]) for name in step.structure.gate_stages}
+        sizes: dict[int | str, int] = {i: stage.size for i, stage in step.structure.stages.items()}
+        sizes |= {name: 2 * step.structure.stages[j].size for name, j in self.gated.items()}
+        self.places, self.count = {}, 0
+        for key, size in sizes.items():
+            self.places[key] = slice(self.count, self.count + size)
+            self.count += size
+        self.system = self._system()
+
+    def rows(self, y: Tensor, drives: Tensor) -> BatchRows:
+        """The steps for drives (time, batch, ·) from y (batch, D). Raises ConvergenceError, or warns."""
+        return batch_rows(self._label, self.system, (self._given(drives), None), y, self.newton, [len(y)])
+
+    def one(self, y: Tensor, drive: Tensor) -> tuple[Tensor, Tensor]:
+        """y₊ and p of one step for the drive (batch, ·)."""
+        if self.as_operator:
+            found = self.rows(y, drive.unsqueeze(0))
+            return found.rows[0], found.p[0]
+        system, name = self.system, f"{self._label}: the stage equations"
+        c, eta = product(system.C, y) + self._given(drive), float(system.step_size)
+        p = solution(ActivationEquations(name, c, None, system.K, system.activation, y, eta, eta), self.newton).k
+        return y + product(system.Q, p), p
+
+    @property
+    def _label(self) -> str:
+        return f"ODERNN (stages {', '.join(map(str, self.step.structure.stages))}; its step size is eta)"
+
+    def _given(self, drives: Tensor) -> Tensor:
+        """x (..., N)."""
+        return torch.cat([part.expand(*drives.shape[:-1], -1) for part in self._constants(drives)], -1)
+
+    def slopes(self, p: Tensor) -> dict[int, Tensor]:
+        """k_i by label, from p (..., N)."""
+        return {i: p[..., self.places[i]] for i in self.step.structure.stages}
+
+    def _system(self) -> StageSystem:
+        eta, structure = self.step.values["eta"], self.step.structure
+        one = torch.eye(structure.size, dtype=eta.dtype, device=eta.device)
+        by_y = [self.step.weighted(i, one) for i in structure.stages]
+        by_p = [self.step.weighted(i, self._moves(f"A_{i}", structure.columns[i])) for i in structure.stages]
+        for name, j in self.gated.items():
+            of_y, of_p = self._gate(name, j)
+            slope = self._placed(torch.eye(of_p.shape[0], dtype=eta.dtype, device=eta.device), j)
+            by_y += [of_y / 2, of_y / 2]
+            by_p += [(of_p + slope) / 2, (of_p - slope) / 2]
+        K = torch.cat(by_p)
+        segments = [pair for stage in structure.stages.values() for pair in stage.segments]
+        segments += [(SQUARE, 2 * structure.stages[j].size) for j in self.gated.values()]
+        activation = Activation([name for name, _ in segments], [size for _, size in segments])
+        slope = torch.cat([eta.new_full((size,), NONLINEARITIES[name].shared_slope) for name, size in segments])
+        with torch.no_grad():
+            P, h = shared_factor(K.detach(), slope), eta.detach()
+        Q = self._moves("B", tuple(structure.B))
+        return StageSystem(torch.cat(by_y), K, Q, None, P, slope, activation, h.expand(1, 1, len(K)).contiguous(), h)
+
+    def _placed(self, matrix: Tensor, key: int | str) -> Tensor:
+        """A matrix that multiplies a part of p, as one that multiplies p."""
+        return pad(matrix, (self.places[key].start, self.count - self.places[key].stop))
+
+    def _moves(self, letter: str, columns: Sequence[int]) -> Tensor:
+        """η Σ_j A_ij k_j, or η Σ_j B_j k_j, as a matrix (D × N) that multiplies p."""
+        D, eta = self.step.structure.size, self.step.values["eta"]
+        total = eta.new_zeros(D, self.count)
+        for j in columns:
+            name = f"{letter}_{j}"
+            M = dense(self.step.values[name], D)
+            total = total + (self._placed(torch.cat((M, -M), 1), name) if name in self.gated else self._placed(M, j))
+        return total
+
+    def _gate(self, name: str, j: int) -> tuple[Tensor, Tensor]:
+        """The gate of k_j without its constant, as matrices on y and on p."""
+        values, size = self.step.values, self.step.structure.stages[j].size
+        total = values["eta"].new_zeros(size, self.count)
+        for q in self.step.structure.gate_stages[name]:
+            total = total + self._placed(dense(values[f"{name}_gate_k_{q}"], size), q)
+        if f"{name}_gate_y" not in values:
+            return total.new_zeros(size, self.step.structure.size), total
+        return dense(values[f"{name}_gate_y"], size), total
+
+    def _constants(self, drive: Tensor) -> list[Tensor]:
+        """x: of a stage U_i u + b_i, or b_i, of a gate half its constant twice."""
+        values, structure, parts = self.step.values, self.step.structure, []
+        for i, stage in structure.stages.items():
+            if stage.sees_input:
+                parts.append(drive[..., structure.drive_slices[i]])
+            else:
+                parts.append(values[f"b_{i}"] if stage.bias else drive.new_zeros(stage.size))
+        for name, j in self.gated.items():
+            constant = values.get(f"{name}_gate", drive.new_zeros(()))
+            parts += [spread(constant, structure.stages[j].size).expand(structure.stages[j].size) / 2] * 2
+        return parts

@@ -17,6 +17,8 @@ from odernn.cells.odernn.coefficients import (
     ScalarCoefficients,
     register_exact_tensor,
 )
+from odernn.cells.odernn.implicit import CoupledStages
+from odernn.cells.odernn.stages import StageEvaluation
 from odernn.cells.odernn.step import MatrixStep, StageValues
 from odernn.cells.odernn.tableau import MatrixBurrageButcher, MatrixTableau
 from odernn.cells.recurrent import RecurrentLayer, StepFunction
@@ -35,9 +37,11 @@ class ODERNNLayer(RecurrentLayer):
 
     K_i (p_i × components read), U_i (p_i × input), b_i (p_i): weights of stage i, as far as it has its own; a constant
     K_i is a float64 buffer. ``coefficients``: A_ij and B_i, see ``odernn.coefficients``. ``method``: the scalar one
-    that they were made from, if they were.
+    that they were made from, if they were. ``as_operator``: whether steps that are solved for are operators, else they
+    are made in torch's operations.
     """
 
+    as_operator: bool = True
     eta: Tensor
 
     def __init__(
@@ -132,7 +136,9 @@ class ODERNNLayer(RecurrentLayer):
             values[f"K_{i}"] = self.weight("K", i).to(dtype)
             if stage.bias and not stage.sees_input:
                 values[f"b_{i}"] = self.weight("b", i)
-        return MatrixStep(self.structure, values, self.newton)
+        is_explicit, evaluation = self.structure.is_explicit, StageEvaluation(self.structure, values)
+        coupled = None if is_explicit else CoupledStages(evaluation, self.newton, as_operator=self.as_operator)
+        return MatrixStep(self.structure, values, coupled)
 
     def stepper(self) -> StepFunction:
         step, t = self.step(), self.structure.t
@@ -143,6 +149,13 @@ class ODERNNLayer(RecurrentLayer):
             return (after,) if t == 1 else after.chunk(t, dim=-1)
 
         return stepped
+
+    def fused(self, drives: Tensor, state: State) -> State | None:
+        """The rows of all blocks where stages need each other: all steps are one operator then."""
+        coupled = None if self.structure.is_explicit else self.step().coupled
+        if coupled is None or not coupled.as_operator:
+            return None
+        return coupled.rows(torch.cat(state, dim=-1), drives).rows.chunk(self.structure.t, dim=-1)
 
     def output(self, rows: State) -> Tensor:
         """C y + c, or the first block of y."""

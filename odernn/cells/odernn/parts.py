@@ -2,55 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
+from odernn.integrators.activations import LINEAR, NONLINEARITIES, Activation
+
 Segments: TypeAlias = tuple[tuple[str, int], ...]
 """Names of entrywise functions with the number of components each is applied to, in the order of the components."""
-
-
-@dataclass(frozen=True)
-class Nonlinearity:
-    """An entrywise function and its derivative, both of the argument; at a kink the derivative from the left."""
-
-    value: Callable[[Tensor], Tensor]
-    derivative: Callable[[Tensor], Tensor]
-
-
-def _tanh_derivative(x: Tensor) -> Tensor:
-    return 1 - torch.tanh(x).square()
-
-
-def _sigmoid_derivative(x: Tensor) -> Tensor:
-    return torch.sigmoid(x) * torch.sigmoid(-x)
-
-
-def _relu_derivative(x: Tensor) -> Tensor:
-    return (x > 0).to(x.dtype)
-
-
-def _identity(x: Tensor) -> Tensor:
-    return x
-
-
-def _square_derivative(x: Tensor) -> Tensor:
-    return 2 * x
-
-
-LINEAR = "identity"
-
-NONLINEARITIES: Mapping[str, Nonlinearity] = {
-    "tanh": Nonlinearity(torch.tanh, _tanh_derivative),
-    "sigmoid": Nonlinearity(torch.sigmoid, _sigmoid_derivative),
-    "relu": Nonlinearity(torch.relu, _relu_derivative),
-    "square": Nonlinearity(torch.square, _square_derivative),
-    LINEAR: Nonlinearity(_identity, torch.ones_like),
-}
-"""The entrywise functions of stages, by name."""
 
 
 def applied(matrix: Tensor, x: Tensor, width: int) -> Tensor:
@@ -121,18 +83,12 @@ class Stage:
 
     def sigma(self, x: Tensor) -> Tensor:
         """σ(x), x (..., p)."""
-        return self._each(x, lambda function: function.value)
+        return self.activation.value(x)
 
-    def sigma_derivative(self, x: Tensor) -> Tensor:
-        """σ'(x), x (..., p)."""
-        return self._each(x, lambda function: function.derivative)
-
-    def _each(self, x: Tensor, which: Callable[[Nonlinearity], Callable[[Tensor], Tensor]]) -> Tensor:
-        functions = [which(NONLINEARITIES[name]) for name, _ in self.segments]
-        if len(functions) == 1:
-            return functions[0](x)
-        parts = x.split([size for _, size in self.segments], dim=-1)
-        return torch.cat([function(part) for function, part in zip(functions, parts, strict=True)], dim=-1)
+    @property
+    def activation(self) -> Activation:
+        """σ with its derivative."""
+        return Activation([name for name, _ in self.segments], [size for _, size in self.segments])
 
 
 @dataclass(frozen=True, eq=False)

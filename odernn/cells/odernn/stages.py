@@ -44,14 +44,23 @@ class StageEvaluation:
 
     def preactivation(self, i: int, Y: Tensor, drive: Tensor) -> Tensor:
         """K_i Y_i + U_i u + b_i."""
-        stage, d = self.structure.stages[i], self.structure.hidden_size
-        if stage.reads is not None:
-            read = [Y[..., block * d : (block + 1) * d] for block in stage.reads]
-            Y = read[0] if len(read) == 1 else torch.cat(read, dim=-1)
-        x = applied(self.values[f"K_{i}"], Y, d)
+        stage = self.structure.stages[i]
+        x = applied(self.values[f"K_{i}"], self._read(i, Y), self.structure.hidden_size)
         if stage.sees_input:
             return x + drive[..., self.structure.drive_slices[i]]
         return x + self.values[f"b_{i}"] if stage.bias else x
+
+    def weighted(self, i: int, matrix: Tensor) -> Tensor:
+        """K_i M for M (D × columns)."""
+        return dense(self.values[f"K_{i}"], self.structure.stages[i].size) @ self._read(i, matrix.mT).mT
+
+    def _read(self, i: int, Y: Tensor) -> Tensor:
+        """The blocks of Y (..., D) that stage i reads."""
+        reads, d = self.structure.stages[i].reads, self.structure.hidden_size
+        if reads is None:
+            return Y
+        read = [Y[..., block * d : (block + 1) * d] for block in reads]
+        return read[0] if len(read) == 1 else torch.cat(read, dim=-1)
 
     def term(self, name: str, j: int, y: Tensor, k: Slopes) -> Tensor:
         """η A_ij k_j, or η B_j k_j, by its name."""
@@ -70,13 +79,3 @@ class StageEvaluation:
         if f"{name}_gate" in self.values:
             parts.append(spread(self.values[f"{name}_gate"], self.structure.stages[j].size))
         return functools.reduce(torch.add, parts)
-
-    def coupling(self, i: int, j: int) -> Tensor:
-        """K_i η A_ij without its gate, (p_i × p_j): what one coefficient contributes to ∂(argument of σ_i)/∂k_j."""
-        structure = self.structure
-        stage, d = structure.stages[i], structure.hidden_size
-        A = dense(self.values[f"A_{i}_{j}"], structure.size)
-        if stage.reads is not None:
-            A = torch.cat([A[block * d : (block + 1) * d] for block in stage.reads])
-        K = self.values[f"K_{i}"]
-        return dense(K, stage.size) @ A

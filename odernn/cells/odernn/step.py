@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from odernn.cells.odernn.implicit import solved
+from odernn.cells.odernn.implicit import CoupledStages
 from odernn.cells.odernn.stages import StageEvaluation
-from odernn.integrators.newton import Newton
 
 
 class StageValues(NamedTuple):
@@ -22,22 +21,21 @@ class StageValues(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatrixStep(StageEvaluation):
-    """The step of ``structure``: its stages one after another, those of a circle together as ``newton`` says."""
+    """The step of ``structure``: its stages one after another, or ``coupled`` where some need each other."""
 
-    newton: Newton
+    coupled: CoupledStages | None
 
     def __call__(self, y: Tensor, drive: Tensor) -> StageValues:
         """y (batch, D) → y₊. Terms are added from the left: a linear stage k_0 = y with A_i0 = −I cancels y exactly."""
+        if self.coupled is not None:
+            after, p = self.coupled.one(y, drive)
+            solved = self.coupled.slopes(p)
+            return StageValues(after, {i: self.argument(i, y, solved) for i in solved}, solved)
         Y: dict[int, Tensor] = {}
         k: dict[int, Tensor] = {}
-        for group in self.structure.groups:
-            if group in self.structure.circles:
-                k |= solved(self, group, y, drive, k, self.newton)
-                Y |= {i: self.argument(i, y, k) for i in group}
-            else:
-                (i,) = group
-                Y[i] = self.argument(i, y, k)
-                k[i] = self.slope(i, Y[i], drive)
+        for (i,) in self.structure.groups:
+            Y[i] = self.argument(i, y, k)
+            k[i] = self.slope(i, Y[i], drive)
         after = y
         for i in self.structure.B:
             after = after + self.term(f"B_{i}", i, y, k)

@@ -73,7 +73,7 @@ class FusedLayer:
 
     def fused_from_inputs(self, below: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
         """The same from the inputs, whose products are made a piece at a time; None where ``fused`` is to be asked."""
-        if self._execution != "cpu" or below.dtype != state[0].dtype:
+        if self._execution != "cpu" or not self.is_fused() or below.dtype != state[0].dtype:
             return None
         check_device(below)
         return rows(self.dense_recurrence(), state, below, *self.drive_weights())
@@ -83,10 +83,13 @@ class FusedLayer:
         return self._execution == "cuda"
 
     def is_fused(self) -> bool:
-        """Whether the execution is not "torch". Raises ValueError for one that got in without being looked at."""
+        """Whether the execution is not "torch"; ONNX has none of these, and a file of it is made of torch's operations.
+
+        Raises ValueError for an execution that got in without being looked at.
+        """
         if self._execution not in self.offered:
             self.checked_execution(self._execution)
-        return self._execution != "torch"
+        return self._execution != "torch" and not torch.onnx.is_in_onnx_export()
 
 
 class FusedNetwork:

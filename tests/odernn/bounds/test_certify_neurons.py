@@ -13,6 +13,7 @@ import torch
 from odernn import IntegratorRNN, cells, families, fields, tableaus
 from odernn.bounds import certify
 from odernn.bounds.network import decoupled, gated
+from odernn.bounds.network.field import log_at_rest
 from odernn.bounds.network.sweeps import NOTHING, StepConstants, log_gradients
 from odernn.cells.clockwork import ClockworkRNN
 from odernn.cells.indrnn import IndRNN
@@ -149,6 +150,35 @@ def test_a_push_from_rest_is_what_one_step_can_do() -> None:
         assert push is not None and 0.3 * push < moved <= push
     stiff = fields.Semilinear.random(3, generator=drawn(1), dtype=F64)
     assert push_from_rest(families.gauss(1), stiff, 50.0, 1.0) is None
+
+
+def test_a_field_at_rest_is_as_large_as_its_bound_under_large_drives_and_no_larger() -> None:
+    for kind, options in (
+        (fields.Oscillator, {"alpha": 1.3}),
+        (fields.Monotone, {}),
+        (fields.CoupledOscillator, {"gamma": 1.0, "epsilon": 0.5}),
+        (fields.SeparableHamiltonian, {}),
+    ):
+        field = kind.random(4, **options, generator=drawn(1), dtype=F64)
+        rest = tuple(torch.zeros(4, dtype=F64) for _ in field.blocks)
+        drives = 40.0 * torch.tensor(list(itertools.product((-1.0, 1.0), repeat=4)), dtype=F64)
+        largest = max(float(torch.cat(field(rest, x)).norm()) for x in drives)
+        bound = math.exp(log_at_rest(field))
+        assert 0.25 * bound < largest <= bound, kind
+        if kind is fields.Oscillator:
+            assert largest > (1 - 1e-9) * bound  # every neuron is pushed by 1
+
+
+def test_no_state_on_an_oscillator_exceeds_its_bound() -> None:
+    field = fields.Oscillator.random(3, alpha=0.7, generator=drawn(3), dtype=F64)
+    for method in ("implicit midpoint", "rk4", "stoermer verlet"):
+        network = IntegratorRNN(field, tableaus.get(method), dt=0.2, input_size=1, dtype=F64, generator=drawn(4))
+        bound = certify(network, input_bound=50.0, steps=6).layers[0]["‖X_n‖₂, n ≤ N"].log
+        assert bound is not None
+        with torch.no_grad():
+            for u in 50.0 * torch.randn(6, 40, 1, generator=drawn(5), dtype=F64).sign(), torch.full((6, 1, 1), 50.0):
+                _, blocks = network(u.to(F64))
+                assert math.log(float(torch.cat(blocks, -1).norm(dim=-1).max())) <= bound
 
 
 def test_fields_that_oscillate_with_their_input_have_no_bound_at_rest() -> None:

@@ -523,13 +523,8 @@ def test_garbage_is_refused_by_name(name, label):
         network(pack_padded_sequence(u, [4, 4]), lengths=[4, 4])
 
 
-def no_graph(name: str, label: str) -> bool:
-    """The case solves equations neuron by neuron, or of an ODERNN, until they converge, which a graph cannot hold."""
-    return label in getattr(BOOKS[name], "SOLVES", ())
-
-
 @pytest.mark.slow  # of every cell, one case compiles with its gradients below
-@pytest.mark.parametrize(("name", "label"), [case for case in CASES if not no_graph(*case)])
+@pytest.mark.parametrize(("name", "label"), CASES)
 def test_the_module_compiles(name, label):
     network = build(name, label, num_layers=2 if (name, label) in ONE_A_CELL else 1)
     u, state = normal(2, 2, width(network)), start(network, 2)

@@ -31,6 +31,9 @@ ALL = [(name, label, execution) for name, label in ONE_A_CELL for execution in e
 VALUES_DECIDE = [("unicornn", "parallel")]
 """How many iterations there are depends on values, which meta does not have and vmap hides."""
 
+DENSE = [each for each in ALL if each[2] == "cpu" and each[0] != "unicornn"]
+"""Those that go into an ONNX as their loops."""
+
 everywhere = pytest.mark.parametrize(("name", "label", "execution"), ALL)
 
 
@@ -76,18 +79,25 @@ def test_a_sequence_of_no_steps_has_zero_gradients(name: str, label: str, execut
     assert all(each.grad is not None and not each.grad.any() for each in (u, *network.parameters()))
 
 
-SOLVED = [(name, label) for name, book in BOOKS.items() for label in getattr(book, "SOLVES", ())]
-
-
-@pytest.mark.parametrize(("name", "label"), SOLVED)
-def test_equations_that_are_solved_neuron_or_stage_by_stage_are_refused_by_name_without_numbers(name: str, label: str):
-    network = build(name, label)
-    u = normal(3, 2, width(network))
-    message = r"the (stage )?equations.* cannot be solved {}: how many iterations they take depends on numbers"
-    with pytest.raises(NotImplementedError, match=message.format("in torch.export")):
-        torch.export.export(network, (u,))
-    with pytest.raises(NotImplementedError, match=message.format("on meta")):
-        network.to("meta")(u.to("meta"))
+@pytest.mark.parametrize(
+    ("name", "label"), [("integrator", "implicit midpoint on oscillator"), ("odernn", "implicit midpoint")]
+)
+def test_steps_that_are_solved_for_are_exported_mapped_and_run_on_meta(name: str, label: str):
+    network, u, other = build(name, label), normal(3, 2, 2), normal(3, 2, 2, seed=8)
+    rows = network(other)[0]
+    exported = torch.export.export(network, (u,)).module()
+    torch.testing.assert_close(exported(other)[0], rows, rtol=0, atol=1e-14)
+    samples = vmap(lambda one: network(one.unsqueeze(1))[0].squeeze(1), 1, 1)(other)
+    torch.testing.assert_close(samples, rows, rtol=0, atol=1e-14)
+    weights = many_weights(network)
+    stacked = {key: torch.stack([each[key] for each in weights]) for key in weights[0]}
+    mapped = vmap(grad(lambda given: functional_call(network, given, (u,))[0].square().sum()))(stacked)
+    network(u)[0].square().sum().backward()
+    for key, weight in network.named_parameters():
+        torch.testing.assert_close(mapped[key][0], weight.grad, rtol=1e-12, atol=1e-13)
+    output, _ = network.to("meta")(u.to("meta"))
+    output.sum().backward()
+    assert output.is_meta and output.shape == rows.shape
 
 
 # --- torch.func
@@ -249,12 +259,25 @@ def onnx_runtime():
     return pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 
+def test_what_goes_into_an_onnx_is_the_loop_of_torch(monkeypatch: pytest.MonkeyPatch):
+    """That the file runs is asked below, where the packages are there."""
+    network, u = CoRNN(2, 3, dt=0.1, gamma=1.0, epsilon=1.0, execution="cpu"), torch.ones(3, 1, 2)
+
+    def operators() -> set[str]:
+        nodes = torch.export.export(network, (u,)).graph.nodes
+        return {str(node.target) for node in nodes if "odernn" in str(node.target)}
+
+    assert operators() == {"odernn.dense_forward.default"}
+    monkeypatch.setattr(torch.onnx, "is_in_onnx_export", lambda: True)
+    assert not operators()
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # the exporter's own
-@pytest.mark.parametrize(("name", "label"), ONE_A_CELL)
-def test_onnx_runs_the_loop_or_the_exporter_names_what_it_lacks(name: str, label: str, tmp_path: Path):
+@pytest.mark.parametrize(("name", "label", "execution"), [each for each in ALL if each[2] == "torch" or each in DENSE])
+def test_onnx_runs_the_loop_or_the_exporter_names_what_it_lacks(name: str, label: str, execution: str, tmp_path: Path):
     runtime = onnx_runtime()
-    network = build(name, label, num_layers=2).float().eval()
+    network = network_of(name, label, execution, num_layers=2).float().eval()
     u = normal(4, 2, width(network)).float()
     file = tmp_path / "network.onnx"
     if name in WITHOUT_ONNX:

@@ -214,11 +214,21 @@ def assert_coupling(field: Field) -> None:
     assert reacts == field.couples_neurons
 
 
+def written_out(M: torch.Tensor) -> torch.Tensor:
+    """A matrix of diagonals, entry [i, j, k] that of neuron k, as the matrix of all neurons."""
+    return M if M.dim() == 2 else torch.cat([torch.cat([torch.diag(d) for d in row], -1) for row in M])
+
+
 def assert_dense_form(field: Field) -> None:
-    """L y + U φ(W y + B x) is f, to rounding; fields that couple neurons and are not linear have one."""
+    """L y + U φ(W y + B x) is f, to rounding; fields that are not linear have one."""
     form = field.dense_form()
-    assert (form is not None) == (field.couples_neurons and not field.is_linear)
+    assert (form is not None) == (not field.is_linear)
     if form is not None:
+        assert (form.W.dim() == 2) == field.couples_neurons
+        parts = {"W": form.W, "U": form.U, "L": form.L}
+        form = dataclasses.replace(
+            form, **{name: part if part is None else written_out(part) for name, part in parts.items()}
+        )
         state, drive = point(field, 20)
         y, (x, shift) = torch.cat(state, -1), form.arguments(drive)
         a = y @ form.W.mT + x

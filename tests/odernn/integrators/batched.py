@@ -19,6 +19,7 @@ HYPERPARAMETERS = {
     "coupled_oscillator": {"gamma": 1.7, "epsilon": 0.6},
     "gated_antisymmetric": {"gamma": 0.3},
     "monotone": {"drive_size": 5},
+    "oscillator": {"alpha": 1.3},
     "semilinear": {},
     "separable_hamiltonian": {"drive_size": 5, "kinetic_size": 3},
 }

@@ -87,6 +87,18 @@ def test_where_the_shared_matrix_does_not_exist_every_sample_has_its_own():
     assert relative(*both) < 1e-12
 
 
+@pytest.mark.parametrize("field", ["oscillator", "monotone"])
+def test_samples_with_step_sizes_of_their_own_are_stepped_with_them(field: str):
+    made = fields.get(field).random(3, **({"alpha": 1.2} if field == "oscillator" else {}), dtype=F64)
+    state, drive = tuple(normal(2, 3, seed=i) for i in range(len(made.blocks))), normal(2, 3, seed=9)
+    h = torch.tensor([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], dtype=F64)
+    both = prepared(tableaus.GAUSS_2, made, h)(state, drive).state
+    for i in range(2):
+        alone = prepared(tableaus.GAUSS_2, made, h[i])(tuple(b[i] for b in state), drive[i]).state
+        for one, other in zip(both, alone, strict=True):
+            torch.testing.assert_close(one[i], other, rtol=0, atol=1e-14)
+
+
 def test_widths_that_do_not_fit_are_refused():
     field = fields.get("antisymmetric").random(3, gamma=0.1, dtype=F64)
     step = one_step.prepared(tableaus.get("gauss 2"), field, 0.1)
@@ -413,11 +425,13 @@ def test_on_the_meta_device_there_are_shapes():
 def test_the_operators_are_what_torch_asks_of_operators():
     cell = network("gated_antisymmetric", "gauss 2", 0.5)
     with torch.no_grad():
-        system = cell.layers[0].prepared().system
-        x, shift = system.drives([cell.layers[0].drives(U)])
+        step = cell.layers[0].prepared()
+        system = step.system
+        x, shift = stage_system.drives_of(step.form, system, [cell.layers[0].drives(U)])
     weights = [each.clone().requires_grad_() for each in (system.start_matrix(x.shape[-1]), system.K, system.Q)]
     given = [x.clone().requires_grad_(), shift.clone().requires_grad_(), normal(7, 6).requires_grad_(), *weights, None]
-    options = (system.form.shared_slope, system.HU, system.step_size, None, 50, 12, True, "Here", [7])
+    activation = (system.activation.names, system.activation.sizes)
+    options = (system.slope, *activation, system.HU, system.step_size, None, 50, 12, True, "Here", [7])
     torch.library.opcheck(torch.ops.odernn.implicit_rows, (*given, system.P, *options))
 
 

@@ -57,7 +57,6 @@ CASES = {label: case(label, field, method, **options) for label, (field, method,
 INVERTIBLE = tuple(label for label in CASES if label != "linear inputs")
 ONE_DIRECTION = ("linear inputs",)
 LOOKS_BACK = ("linear inputs",)
-SOLVES = ("implicit midpoint on oscillator",)
 
 
 def layer(network, number, parameters, below, state, previous):

@@ -12,7 +12,6 @@ from odernn import tableaus
 from odernn.cells.odernn import ODERNN, Coefficient, Gate, MatrixTableau, Stage
 
 INVERTIBLE = False
-SOLVES = ("implicit midpoint",)
 
 HIDDEN = 3
 
