@@ -62,7 +62,7 @@ class Trajectory:
 
 def weights_of(network: UnICORNN) -> tuple[LayerWeights, ...]:
     """The coefficients of a network, detached and in float64: one direction, index convention "icml", no dropout."""
-    weights = []
+    network, weights = network.unlimited(), []
     for number, layer in enumerate(network.layers, 1):
         below, skipped = network.sources(number)
         edges = {below: layer.V.detach().double()}

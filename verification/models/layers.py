@@ -99,7 +99,7 @@ def _unrolled(name: str, module: nn.Module, seen: Seen, samples: int) -> Iterato
     lengths = [len(sequences.u)] * sequences.u.shape[1] if sequences.lengths is None else sequences.lengths.tolist()
     ends = tuple(lengths[:samples])
     if isinstance(module, UnICORNN):
-        row_before = checked_previous(arguments["previous_input"], sequences, module.index, module.layers[0].w)
+        row_before = checked_previous(arguments["previous_input"], sequences, module.index, module.layers[0].like)
         deep, _ = oscillators.trace(module, sequences, row_before, arguments["execution"], None)
         for index, trace in enumerate(deep):
             blocks, at_start = trace.layer.blocks, trace.layer.before

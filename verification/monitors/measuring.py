@@ -108,7 +108,7 @@ def _measured(places: list[MeasuredLayer], module: nn.Module, call: Call, scale:
     if 0 in sequences.u.shape[:2]:  # no step, or no sample
         return measured
     if isinstance(module, UnICORNN):
-        before = checked_previous(arguments["previous_input"], sequences, module.index, module.layers[0].w)
+        before = checked_previous(arguments["previous_input"], sequences, module.index, module.layers[0].like)
         deep, output = oscillators.trace(module, sequences, before, arguments["execution"], _cotangent(sequences, call))
         _check_repeated(sequences, output, call)
         for index, (place, oscillator) in enumerate(zip(places, deep, strict=True)):

@@ -96,7 +96,7 @@ def oscillator_states(place: MeasuredLayer, network: UnICORNN, index: int, trace
     layer = oscillator(network, index)
     dt, alpha = float(network.dt[index // network.directions]), layer.alpha
     sizes = {name: size.double().cpu().numpy() for name, size in trace.sizes.items()}
-    slack = rounding_allowance(layer, sizes, steps, str(network.layers[index].w.dtype).removeprefix("torch."))
+    slack = rounding_allowance(layer, sizes, steps, str(network.layers[index].like.dtype).removeprefix("torch."))
     times = dt * np.arange(1, steps + 1)
     if alpha > 0:
         yield from _nearest(
@@ -217,7 +217,7 @@ def growth(place: MeasuredLayer, network: UnICORNN, index: int, trace: Oscillato
     h, alpha, w = layer.step_size, layer.alpha, layer.w
     ends = {"kappa_low": alpha + np.minimum(w, 0.0), "kappa_high": alpha + np.maximum(w, 0.0), "step_size": h}
     form = forms.best_form(**ends)
-    u = PRECISIONS[str(network.layers[index].w.dtype).removeprefix("torch.")].unit_roundoff
+    u = PRECISIONS[str(network.layers[index].like.dtype).removeprefix("torch.")].unit_roundoff
     allowed = 4 * state_bounds.ALLOWANCE / state_bounds.ROUNDOFF * u * state_bounds.conditioning(layer, form)
     rate = jacobian.rate_bound(form=form, **ends) + allowed
     mean, distance = (form + 1) / 2, np.hypot((form - 1) / 2, form * h / 2)

@@ -53,7 +53,7 @@ def cannot(network: UnICORNN) -> str:
 
 def instance_of(network: UnICORNN, inputs: Tensor, layers: int) -> Instance:
     """The first ``layers`` layers on the inputs (time, input) of one sequence, every number exact."""
-    exact_layers = []
+    network, exact_layers = network.unlimited(), []
     for number, layer in enumerate(network.layers[:layers]):
         w, c = _exact(layer.w), _exact(layer.c)
         b = _exact(layer.b) if layer.b is not None else [Fraction(0)] * len(w)

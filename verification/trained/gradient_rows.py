@@ -111,7 +111,7 @@ def log_right_side(network: UnICORNN, form: GradientForm, steps: int, layer: int
             layer=ball(layer),
             m=ball(network.hidden_size),
             target=[ball(0)],
-            w=[ball(float(one_layer.w.detach().double().abs().max())) for one_layer in network.layers],
+            w=[ball(float(one_layer.w.detach().double().abs().max())) for one_layer in network.unlimited().layers],
             V=[ball(float(one_layer.V.detach().double().abs().sum(dim=1).max())) for one_layer in network.layers],
         )
         return float(form.ball(at).log().mid())

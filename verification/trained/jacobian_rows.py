@@ -87,7 +87,7 @@ def _published_row(
 
 def _rate_row(network: UnICORNN, layer: int, kappa: Tensor, h: Tensor, sample: Sample) -> Row:
     """‖Φ(n, 0)‖_a ≤ e^{nω} of every neuron, ω the rate of its best form a: for every input."""
-    w, alpha = network.layers[layer - 1].w.detach().double(), float(network.alpha[layer - 1])
+    w, alpha = network.unlimited().layers[layer - 1].w.detach().double(), float(network.alpha[layer - 1])
     low, high = ((alpha + part).numpy() for part in (w.clamp(max=0.0), w.clamp(min=0.0)))
     form = forms.best_form(kappa_low=low, kappa_high=high, step_size=h.numpy())
     rate = jacobian.rate_bound(kappa_low=low, kappa_high=high, form=form, step_size=h.numpy())

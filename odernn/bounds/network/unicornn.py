@@ -36,6 +36,7 @@ from odernn.bounds.reconstruction import Precision
 
 if TYPE_CHECKING:
     from odernn.cells.unicornn import UnICORNN
+    from odernn.cells.unicornn.growth import GrowthLimit
 
 EXTRA_GROWTH = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Growth over the whole run, beyond the smallest, that forms may cost for what they gain in r_a."""
@@ -57,10 +58,35 @@ def layers_of(network: UnICORNN, question: Question) -> tuple[NeuronBounds, ...]
     gradients = _gradients(weights, states, steps, question.target_bound)
     computed = _computed(weights, steps)
     rebuilt = _rebuilt(weights, inputs, computed, steps)
-    return tuple(
+    found = tuple(
         _layer(weights, index, states[index + 1], computed, gradients[index], rebuilt[index], question)
         for index in range(len(weights.stack))
     )
+    if network.limit is None:
+        return found
+    return tuple(
+        replace(layer, says=(*layer.says, *_limited(weights, index, network.limit)))
+        for index, layer in enumerate(found)
+    )
+
+
+def _limited(weights: NetworkWeights, index: int, limit: GrowthLimit) -> Iterator[str]:
+    """What the limit of growth promises, and what these weights give: exp(N · rate) in each neuron's best form."""
+    here = math.exp(limit.steps * float(rates_of_forms(weights, index).max())) * (1 + 2.0**-40)
+    yield (
+        f"{limit.steps} steps of a neuron grow by ≤ {limit.growth:g} in ‖·‖_a for all weights (thm-J (g)), "
+        f"by ≤ {math.ceil(1000 * here) / 1000:g} for these."
+    )
+    yield "θ = w is what the limit makes of free_w and h; dE/dfree_w and dE/dc are not bounded."
+
+
+def rates_of_forms(weights: NetworkWeights, index: int) -> np.ndarray:
+    """log ‖B‖_a of every neuron in its best form, rounded outward: N steps grow by no more than e^{N · rate} in it."""
+    layer, (low, high) = weights.stack[index], _ends(weights, index)
+    form = forms.best_form(kappa_low=low, kappa_high=high, step_size=layer.step_size)
+    rate = jacobian.rate_bound(kappa_low=low, kappa_high=high, form=form, step_size=layer.step_size)
+    widened: np.ndarray = rate + 4 * state_bounds.ALLOWANCE * state_bounds.conditioning(layer, form)
+    return widened
 
 
 def _layer(
@@ -76,11 +102,8 @@ def _layer(
     layer, u = weights.stack[index], weights.precision.unit_roundoff
     low, high = _ends(weights, index)
     named = jacobian.regimes(kappa_low=low, kappa_high=high, step_size=layer.step_size)
-    form = forms.best_form(kappa_low=low, kappa_high=high, step_size=layer.step_size)
-    upper = jacobian.rate_bound(kappa_low=low, kappa_high=high, form=form, step_size=layer.step_size)
-    upper = upper + 4 * state_bounds.ALLOWANCE * state_bounds.conditioning(layer, form)
     switched = switching.rate_bound(kappa_low=low, kappa_high=high, step_size=layer.step_size)
-    upper = np.minimum(upper, switched)
+    upper = np.minimum(rates_of_forms(weights, index), switched)
     constant = [jacobian.constant_rate(kappa=kappa, step_size=layer.step_size) for kappa in (low, high)]
     word = words.quarter_words(kappa_low=low, kappa_high=high, step_size=layer.step_size)[2]
     lower = np.maximum.reduce([*constant, word])

@@ -52,7 +52,7 @@ def weights_of(network: UnICORNN) -> NetworkWeights:
         if not bool(parameter.isfinite().all()):
             raise ValueError(f"The parameter {name} has an entry that is not finite. Nothing is bounded then.")
     layers = range(network.num_layers)
-    dtype = str(network.layers[0].w.dtype).removeprefix("torch.")
+    dtype = str(network.layers[0].like.dtype).removeprefix("torch.")
     return NetworkWeights(
         stack=tuple(_layer(network, index) for index in layers),
         biases=tuple(_bias(network, index) for index in layers),
@@ -74,7 +74,8 @@ def _layer(network: UnICORNN, index: int) -> StackLayer:
         alpha=float(coefficients["alpha"]),
         edges=edges,
         names=names,
-        complement=None if layer.c is None else _array((-layer.c.detach().double()).sigmoid()),
+        # with a limit of growth c moves w as well, and h alone would give no bound of dE/dc
+        complement=None if layer.c is None or layer.limit else _array((-layer.c.detach().double()).sigmoid()),
         has_bias=layer.b is not None,
     )
 

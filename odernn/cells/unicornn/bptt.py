@@ -31,7 +31,8 @@ def gradients(
         dE/db^l = Σ_n dE/dx^l_n,                  dE/dc^l = (dE/dh^l) dt σ̂'(c^l),
 
     and (V^l)ᵀ dE/dx^l_n is added to ∂E/∂y^{l-1}_n; for "sam" every y of a lower level has index n−1. A reverse
-    direction has its drive and its states in its own direction of time, and is turned around for these sums.
+    direction has its drive and its states in its own direction of time, and is turned around for these sums. With a
+    limit of growth w is a function of free_w and h, neuron by neuron, and autograd pulls dE/dw and dE/dh through it.
     """
     grad_levels = [torch.zeros_like(level) for level in levels[:-1]] + [grad_output]
     grads: dict[str, Tensor] = {}
@@ -47,13 +48,16 @@ def gradients(
             x, grad_y = sequences.reversed(x), sequences.reversed(grad_y)
         costates = torch_loop.backward(x, **coefficients, states=results[index], grad_y=grad_y)
         grad_x = sequences.reversed(costates.x) if direction else costates.x
-        local = {"w": costates.w}
-        if layer.c is not None:
-            local["c"] = costates.step_size * coefficients["step_size"] * (1.0 - torch.sigmoid(layer.c))
+        if layer.limit is not None:
+            local = layer.pulled(model.dt[number], model.alpha[number], costates.w, costates.step_size)
+        else:
+            local = {"w": costates.w}
+            if layer.c is not None:
+                local["c"] = costates.step_size * coefficients["step_size"] * (1.0 - torch.sigmoid(layer.c))
         if layer.b is not None:
             local["b"] = grad_x.sum(dim=(0, 1))
         for name, level in edges.items():
-            local[name] = torch.einsum("nbi,nbj->ij", grad_x, levels[level]).to(layer.w.dtype)
+            local[name] = torch.einsum("nbi,nbj->ij", grad_x, levels[level]).to(layer.like.dtype)
             upstream = grad_x @ getattr(layer, name)
             # y_{n-1} feeds x_n in the "sam" convention; the first row then belongs to the state before the sequence.
             target = grad_levels[level]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from odernn import executions
@@ -48,6 +49,8 @@ class UnICORNN(OscillatorStack):
     index          "icml": x^l_n sees y^{l-1}_n;  "sam": it sees y^{l-1}_{n-1}, hence u_0, ``previous_input``
     bidirectional  each layer also runs from the end of a sample to its start, with weights of its own and the layer's
                    dt and alpha; level l is then the pair of both, of 2 · hidden features. Not with "sam"
+    growth, steps  G > 1 and N: w is made of a learned number so that N steps of any neuron grow by at most G in its
+                   invariant form, whatever is learned (``growth.GrowthLimit``); needs α dt² < 4
     dropout, dropout_mask, batch_first     as in ``RecurrentNetwork``; "locked" is the dropout of the paper
     execution      "torch", …: see ``odernn.executions``; also a keyword of the call
     backward       "stored", "reversible", "exact": how the backward pass gets the states, see ``recurrence.Backward``;
@@ -235,9 +238,23 @@ class UnICORNN(OscillatorStack):
             guarantees.append(guarantees_of(tableaus.SYMPLECTIC_EULER, field, coefficients["step_size"]))
         return tuple(guarantees)
 
+    def unlimited(self) -> UnICORNN:
+        """The same map without a limit of growth: w is a parameter, with the values that the limit made of ``free_w``.
+
+        The network itself if it has no limit.
+        """
+        if self.limit is None:
+            return self
+        found = copy.deepcopy(self)
+        found.limit = None
+        for index, layer in enumerate(found.layers):
+            w = self.coefficients(index)["w"].detach().clone()
+            layer.limit, layer.free_w, layer.w = None, None, nn.Parameter(w)
+        return found
+
     def _before(self, sequences: Sequences, previous_input: Tensor | None) -> Tensor:
         """u_0, (batch, input)."""
-        return checked_previous(previous_input, sequences, self.index, self.layers[0].w)
+        return checked_previous(previous_input, sequences, self.index, self.layers[0].like)
 
     def _outputs(
         self, sequences: Sequences, before: Tensor, execution: str | None, backward: Backward
@@ -268,7 +285,7 @@ class UnICORNN(OscillatorStack):
         """``layers[index]`` on what is seen of the levels below, in its own direction of time."""
         layer, is_reverse = self.layers[index], index % self.directions == 1
         y0, z0 = (block[index] for block in sequences.state)
-        if layer.Lambda is None and not is_autocasting(layer.w):
+        if layer.Lambda is None and not is_autocasting(layer.like):
             below = levels[self.sources(index // self.directions + 1)[0]]
             return runner.layer_outputs(
                 sequences.reversed(below) if is_reverse else below,

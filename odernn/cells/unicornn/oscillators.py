@@ -23,6 +23,7 @@ from odernn.cells.unicornn.arguments import (
     checked_mode,
     checked_skip,
 )
+from odernn.cells.unicornn.growth import checked_limit
 from odernn.cells.unicornn.layer import UnICORNNLayer
 from odernn.executions.recurrence import Backward, StepCoefficients
 
@@ -48,6 +49,8 @@ class OscillatorStack(RecurrentNetwork):
         skip_input: bool = True,
         index: Index = "icml",
         bias: bool = True,
+        growth: float | None = None,
+        steps: int | None = None,
         execution: str = "torch",
         backward: Backward = "stored",
         generator: torch.Generator | None = None,
@@ -62,9 +65,11 @@ class OscillatorStack(RecurrentNetwork):
         self.index: Index = checked_index(index, bidirectional=self.bidirectional)
         self.execution = executions.ready(execution).name
         self.backward: Backward = checked_mode(backward, execution)
-        self.register_exact("dt", arguments.per_layer("dt", dt, num_layers), check_dt, device=device)
-        self.register_exact("alpha", arguments.per_layer("alpha", alpha, num_layers), check_alpha, device=device)
+        dts, alphas = arguments.per_layer("dt", dt, num_layers), arguments.per_layer("alpha", alpha, num_layers)
+        self.register_exact("dt", dts, check_dt, device=device)
+        self.register_exact("alpha", alphas, check_alpha, device=device)
         drawn = checked_initial_c(initial_c)
+        self.limit = checked_limit(growth, steps, dts, alphas)
         self.layers = nn.ModuleList(  # type: ignore[assignment]
             UnICORNNLayer(
                 self._level_size(below),
@@ -73,6 +78,7 @@ class OscillatorStack(RecurrentNetwork):
                 bias=bias,
                 multiscale=multiscale,
                 initial_c=drawn,
+                limit=self.limit,
                 device=device,
                 dtype=dtype,
             )
@@ -80,6 +86,12 @@ class OscillatorStack(RecurrentNetwork):
             for _ in range(self.directions)
         )
         self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """The initialisation of the paper; with a limit of growth w is drawn as there, then as near as is admitted."""
+        super().reset_parameters(generator)
+        for index, layer in enumerate(self.layers):
+            layer.limit_growth(self.dt[index // self.directions], self.alpha[index // self.directions])
 
     def sources(self, layer: int) -> tuple[int, int | None]:
         """The levels that layer l = 1..L sees: (l−1, l−S−1 or None). Level 0 is the input, level k is y^k."""
@@ -119,5 +131,7 @@ class OscillatorStack(RecurrentNetwork):
             parts.append(f"residual_skip={self.residual_skip}, skip_input={self.skip_input}")
         if self.layers[0].b is None:
             parts.append("bias=False")
+        if self.limit is not None:
+            parts.append(f"growth={self.limit.growth:g}, steps={self.limit.steps}")
         parts += [f"index={self.index!r}", f"execution={self.execution!r}"]
         return parts if self.backward == "stored" else [*parts, f"backward={self.backward!r}"]

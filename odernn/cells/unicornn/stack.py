@@ -106,7 +106,7 @@ def _walked(
 ) -> tuple[Sequences, stack.StackRun]:
     _check_one_direction(network)
     batch = network.sequences_of(input, state, options.get("lengths"))
-    like = network.layers[0].w
+    like = network.layers[0].like
     previous = checked_previous(options.get("previous_input"), batch, network.index, like)
     mode: Mode = arguments.one_of("backward", options.get("backward", "reversible"), ("reversible", "checkpointed"))
     name = options.get("execution")

@@ -133,7 +133,7 @@ def neuron_layers(before: UnICORNN, after: UnICORNN) -> list[dict[str, Any]]:
 
 def largest_weights(model: UnICORNN) -> list[float]:
     """max |w| of every layer."""
-    return rounded([float(layer.w.detach().abs().max()) for layer in model.layers])
+    return rounded([float(layer.w.detach().abs().max()) for layer in model.unlimited().layers])
 
 
 # --- folders ------------------------------------------------------------------------------------------------------
