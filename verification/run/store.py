@@ -18,10 +18,10 @@ import numpy as np
 from safetensors.numpy import load, save
 
 from verification.run.checksums import ARRAYS, JOB, RUN, STEP, digest
-from verification.run.store_file import MEASURED, DamageError, StoreError, StoreFile, step_name
+from verification.run.store_file import MEASURED, DamageError, HeadError, StoreError, StoreFile, step_name
 from verification.verdict import ERROR
 
-__all__ = ["DamageError", "Store", "StoreError"]
+__all__ = ["DamageError", "HeadError", "Store", "StoreError"]
 
 
 class Results(Protocol):
