@@ -87,6 +87,29 @@ def test_no_fault_is_another_answer_or_another_error(found: dict[str, Image], na
     assert (counts[INCOMPLETE] > 5) == (name == "killed")
 
 
+def cells_of_runs(path: Path) -> int:
+    """Where the page of ``runs`` has the pointers to its two rows."""
+    database = sqlite3.connect(path)
+    (root,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'runs'").fetchone()
+    database.close()
+    return (int(root) - 1) * 4096 + 8
+
+
+@pytest.mark.parametrize("order", [(0, 0), (1, 1), (1, 0)])
+def test_a_page_that_lists_a_run_twice_or_in_another_order_is_no_earlier_run(
+    found: dict[str, Image], tmp_path: Path, order: tuple[int, int]
+) -> None:
+    """What a flip in the pointers of its page does: each row that is read has its checksum."""
+    image, path = found["whole"], tmp_path / "store.sqlite"
+    image.lay(path)
+    reference, at = seen(path), cells_of_runs(path)
+    content = bytearray(image.database)
+    pointers = [content[at : at + 2], content[at + 2 : at + 4]]
+    content[at : at + 4] = pointers[order[0]] + pointers[order[1]]
+    path.write_bytes(content)
+    assert outcome(path, reference)[0] == CAUGHT
+
+
 def test_without_checksums_the_same_faults_are_other_answers(
     found: dict[str, Image], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
