@@ -4,7 +4,7 @@
     memory    the sum of (resident − shared) pages over the job's process group, looked at once a second
 
 Measured, and not asked of the system: RLIMIT_AS counts what torch, numba and CUDA reserve and never touch, RLIMIT_DATA
-is a process's own, and where either is reached the libraries abort without a word (docs/reliability.md).
+is of one process alone, and where either is reached the process ends without a word of which (docs/reliability.md).
 """
 
 from __future__ import annotations
