@@ -19,7 +19,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -28,16 +27,11 @@ from pathlib import Path
 import numpy as np
 
 from tests.reliability.drill import ROOT, SMALL_RUN, digest_of_code, written
-from verification.run import engine
-from verification.run.limits import Limits
+from tests.reliability.worker_drill import KEPT, LONGEST_S, LOST, NO_FAULT, repeated
 from verification.run.mending import survey
 from verification.run.store import Store, StoreError
 
 RECORD = ROOT / "benchmarks" / "results" / "process_faults.json"
-KEPT, LOST, NO_FAULT = "nothing lost", "lost", "ended before its fault"
-LONGEST_S = 60.0
-"""Of a part with one fault; it ends by far sooner."""
-
 STOPPED_S = 6.0
 """The limit of a job where workers are stopped; the others, with the start of their worker, need a third of it."""
 
@@ -117,53 +111,13 @@ def disk_full(folder: Path, chance: random.Random) -> str:
 # --- workers ----------------------------------------------------------------------------------------------------
 
 
-def work(number: int) -> int:
-    time.sleep(0.01)
-    return number * number
-
-
-def worker_hit(sign: int, chance: random.Random, limits: Limits) -> str:
-    """One worker of two, while 40 jobs are done."""
-    begun = time.monotonic()
-    hit: list[int] = []
-    started = threading.Event()
-
-    def strike() -> None:
-        started.wait(LONGEST_S)
-        time.sleep(chance.uniform(0.0, 0.15))
-        victims = [child for child in _children() if child not in hit]
-        if victims:
-            hit.append(chance.choice(victims))
-            os.kill(hit[0], sign)
-
-    thread = threading.Thread(target=strike, daemon=True)
-    thread.start()
-    found: list[engine.Finished] = []
-    for each in engine.run(work, [(str(k), (k,)) for k in range(40)], workers=2, limits=limits):
-        found.append(each)
-        started.set()
-    thread.join()
-    if sorted(int(each.key) for each in found) != list(range(40)) or time.monotonic() - begun > LONGEST_S:
-        return LOST
-    failed = [each for each in found if each.error]
-    if any(each.value != int(each.key) ** 2 for each in found if not each.error) or len(failed) > 1 or _children():
-        return LOST
-    return KEPT if failed else NO_FAULT
-
-
-def _children() -> list[int]:
-    """Living workers of this process."""
-    path = Path(f"/proc/self/task/{threading.main_thread().native_id}/children")
-    found = []
-    for pid in path.read_text().split():
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes()
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            continue
-        if b"spawn_main" in words and state != "Z":
-            found.append(int(pid))
-    return found
+def workers_hit(sign: int, chance: random.Random, limit_s: float, faults: int) -> Counter[str]:
+    """In a program of its own, whose workers import little."""
+    options = [str(int(sign)), str(limit_s), str(faults), str(chance.randrange(10**6))]
+    command = [sys.executable, str(Path(__file__).with_name("worker_drill.py")), *options]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stderr
+    return Counter(json.loads(done.stdout))
 
 
 # --- runs -------------------------------------------------------------------------------------------------------
@@ -203,12 +157,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = Path(name)
         kinds: dict[str, Callable[[], Counter[str]]] = {
             "writer killed": lambda: repeated(lambda: writer_killed(folder, chance), options.each),
-            "worker killed": lambda: repeated(
-                lambda: worker_hit(signal.SIGKILL, chance, Limits(LONGEST_S)), options.each
-            ),
-            "worker stopped": lambda: repeated(
-                lambda: worker_hit(signal.SIGSTOP, chance, Limits(STOPPED_S)), options.stops
-            ),
+            "worker killed": lambda: workers_hit(signal.SIGKILL, chance, LONGEST_S, options.each),
+            "worker stopped": lambda: workers_hit(signal.SIGSTOP, chance, STOPPED_S, options.stops),
             "disk full": lambda: on_small_disk(options.each, options.seed),
             "run killed": lambda: of_runs(folder, chance, options.runs),
         }
@@ -220,14 +170,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             written(record, options.into)
             print(kind, dict(counts), flush=True)
     return 1 if any(LOST in counts for counts in record["kinds"].values()) else 0  # type: ignore[attr-defined]
-
-
-def repeated(fault: Callable[[], str], faults: int, most: int = 3) -> Counter[str]:
-    """Until so many faults have come to pass, and no more than ``most`` times as many tries."""
-    counts: Counter[str] = Counter()
-    while counts[KEPT] + counts[LOST] < faults and counts.total() < most * faults:
-        counts[fault()] += 1
-    return counts
 
 
 def on_small_disk(faults: int, seed: int) -> Counter[str]:

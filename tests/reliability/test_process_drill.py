@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.reliability import process_drill as drill
+from tests.reliability import worker_drill
 from verification.run import engine
 from verification.run.limits import Limits
 from verification.run.store import Store
@@ -41,14 +42,16 @@ def test_a_worker_that_is_killed_costs_one_job_and_an_answer_of_another_s_is_see
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     chance = random.Random(1)
-    assert drill.repeated(lambda: drill.worker_hit(signal.SIGKILL, chance, Limits(60.0)), 2)[drill.LOST] == 0
+    assert (
+        worker_drill.repeated(lambda: worker_drill.worker_hit(signal.SIGKILL, chance, Limits(60.0)), 2)[drill.LOST] == 0
+    )
     read = engine.read
 
     def mixed_up(key: str, reply: bytes) -> Any:
         return read("7" if key == "8" else key, reply)
 
     monkeypatch.setattr(engine, "read", mixed_up)
-    assert drill.worker_hit(signal.SIGKILL, chance, Limits(60.0)) == drill.LOST
+    assert worker_drill.worker_hit(signal.SIGKILL, chance, Limits(60.0)) == drill.LOST
 
 
 def test_a_disk_that_is_full_loses_nothing() -> None:
