@@ -149,10 +149,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--stops", type=int, default=40, help="workers stopped")
     parser.add_argument("--runs", type=int, default=100, help="deaths of the small run")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="one kind; what is recorded of the others stays")
     parser.add_argument("--into", type=Path, default=RECORD)
     options = parser.parse_args(arguments)
     chance = random.Random(options.seed)
     record: dict[str, object] = {"seed": options.seed, "code": digest_of_code(), "kinds": {}, "seconds": {}}
+    if options.only and options.into.exists():
+        record |= json.loads(options.into.read_text())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         kinds: dict[str, Callable[[], Counter[str]]] = {
@@ -163,6 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "run killed": lambda: of_runs(folder, chance, options.runs),
         }
         for kind, drilled in kinds.items():
+            if options.only not in ("", kind):
+                continue
             begun = time.monotonic()
             counts = drilled()
             record["kinds"][kind] = dict(counts)  # type: ignore[index]

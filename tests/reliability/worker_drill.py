@@ -49,10 +49,17 @@ def worker_hit(sign: int, chance: random.Random, limits: Limits) -> str:
         found.append(each)
         started.set()
     thread.join()
-    if sorted(int(each.key) for each in found) != list(range(40)) or time.monotonic() - begun > LONGEST_S:
-        return LOST
+    took, left = time.monotonic() - begun, _children()
     failed = [each for each in found if each.error]
-    if any(each.value != int(each.key) ** 2 for each in found if not each.error) or len(failed) > 1 or _children():
+    wrong = [each for each in found if not each.error and each.value != int(each.key) ** 2]
+    if (
+        sorted(int(each.key) for each in found) != list(range(40))
+        or wrong
+        or len(failed) > 1
+        or left
+        or took > LONGEST_S
+    ):
+        print(f"lost: {took:.1f} s, {len(found)} of 40, {wrong}, {failed}, left {left}", file=sys.stderr)
         return LOST
     return KEPT if failed else NO_FAULT
 

@@ -153,7 +153,7 @@ def happened(busy: list[Worker], events: Events, limits: Limits) -> list[tuple[W
         replies[worker] = reply
         while True:
             worker, reply = events.get_nowait()
-            replies[worker] = reply
+            replies.setdefault(worker, reply)  # an answer counts, though its worker died after it
     by_group = held() if limits.memory is not None else {}
     found = []
     for worker in busy:

