@@ -46,7 +46,7 @@ help:
 	@echo "make choosing     train what the record of the cells' comparison lacks, and write its table (hours; docs/cells.md)"
 	@echo "make trained      train and measure what the record of bounds along training lacks (an hour; docs/trained.md)"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
-	@echo "make drills       damage stores 100,000 times: is it noticed? (half an hour; docs/reliability.md)"
+	@echo "make drills       damage stores 100,000 times, kill processes: is anything lost? (an hour; docs/reliability.md)"
 	@echo "make browser-test the page of odernn report in Chromium, which make browser installs (Debian, needs root; a minute)"
 	@echo "make latex-test   the tables in pdflatex, which make latex installs (Debian, needs root); the whole one of STORE"
 	@echo "make docs-test    the site: no warning, no dead link, nothing from elsewhere (a minute of processor time)"
@@ -94,6 +94,7 @@ mutation: $(VENV)/.installed-test
 
 drills: $(VENV)/.installed-test
 	PYTHONPATH=. $(BIN)/python tests/reliability/drill.py --jobs 2
+	PYTHONPATH=. $(BIN)/python tests/reliability/process_drill.py
 
 wheel-check: $(VENV)/.installed-test
 	$(BIN)/python -m tests.packaging.wheel_check

@@ -9,6 +9,7 @@ foreign      an error of another class
 
 from __future__ import annotations
 
+import json
 import random
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ import numpy as np
 
 from verification.commands.results import latest
 from verification.run.store import Store, StoredJob, StoreError, failed
+from verification.verdict import ERROR
 
 SAME, CAUGHT, INCOMPLETE, SILENT, FOREIGN = "same", "caught", "incomplete", "silent", "foreign"
 WAL = "-wal"
@@ -159,6 +161,10 @@ def outcome(path: Path, reference: Seen, read: Callable[[Path], Seen] = seen) ->
 
 # --- the stores that are damaged
 
+JUDGE = ("judge", "case")
+IN_LOG = 6
+"""Jobs that stand in the log of a killed run alone."""
+
 
 def images(rows: Sequence[StoredJob], settings: Mapping[str, object], keys: Sequence[str], folder: Path) -> list[Image]:
     """A finished run, one that was killed with much in its log, and a monitor's file."""
@@ -173,13 +179,22 @@ def images(rows: Sequence[StoredJob], settings: Mapping[str, object], keys: Sequ
         store.complete_run("before")
         store.begin_run("run", dict(settings), list(keys))
         store._database.execute("PRAGMA wal_autocheckpoint = 20")
-        _put(store, rows[:-2])
+        _put(store, rows[: -2 - IN_LOG])
+        store._database.execute("PRAGMA wal_autocheckpoint = 0")
+        _put(store, rows[-2 - IN_LOG : -2])
         log = killed.with_name(killed.name + WAL).read_bytes()
         of_killed = Image("killed", killed.read_bytes(), log)
     with Store(monitor, writable=True) as store:
         for step in range(40):
             store.put_measurements("a run", step, [_measured(step, number) for number in range(5)])
+    whole_of_killed, without_log = (_seen_of(image, folder) for image in (of_killed, Image("", of_killed.database)))
+    assert without_log.results.items() < whole_of_killed.results.items(), "its log is one that nobody needs"
     return [Image("whole", whole.read_bytes()), of_killed, Image("monitor", monitor.read_bytes())]
+
+
+def _seen_of(image: Image, folder: Path) -> Seen:
+    image.lay(folder / "seen.sqlite")
+    return seen(folder / "seen.sqlite")
 
 
 def _measured(step: int, number: int) -> tuple[object, ...]:
@@ -189,7 +204,10 @@ def _measured(step: int, number: int) -> tuple[object, ...]:
 def _put(store: Store, rows: Sequence[StoredJob]) -> None:
     """Every job, some of them after a failure that was larger, so that pages become free."""
     for row in rows[::4]:
-        failure = {"error": "x" * 9000}
+        cells, much = json.loads(row.data), "x" * 9000
+        failure = (
+            [cell | {"verdict": ERROR, "because": much} for cell in cells] if row.kind in JUDGE else {"error": much}
+        )
         store.put(row.key, kind=row.kind, spec={}, data=failure, arrays={"a": np.ones(1000)}, wall_s=1.0)
     for row in rows:
         store.put_row(row)

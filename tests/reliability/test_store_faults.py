@@ -19,7 +19,19 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from tests.reliability.faults import CAUGHT, FOREIGN, INCOMPLETE, SAME, SILENT, Image, drawn, images, outcome, seen
+from tests.reliability.faults import (
+    CAUGHT,
+    FOREIGN,
+    INCOMPLETE,
+    SAME,
+    SILENT,
+    Fault,
+    Image,
+    drawn,
+    images,
+    outcome,
+    seen,
+)
 from verification.commands.doctor import BROKEN, store_parts
 from verification.run.mending import mend, survey
 from verification.run.store import DamageError, Store, StoredJob, StoreError
@@ -75,6 +87,29 @@ def test_no_fault_is_another_answer_or_another_error(found: dict[str, Image], na
     assert (counts[INCOMPLETE] > 5) == (name == "killed")
 
 
+def cells_of_runs(path: Path) -> int:
+    """Where the page of ``runs`` has the pointers to its two rows."""
+    database = sqlite3.connect(path)
+    (root,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'runs'").fetchone()
+    database.close()
+    return (int(root) - 1) * 4096 + 8
+
+
+@pytest.mark.parametrize("order", [(0, 0), (1, 1), (1, 0)])
+def test_a_page_that_lists_a_run_twice_or_in_another_order_is_no_earlier_run(
+    found: dict[str, Image], tmp_path: Path, order: tuple[int, int]
+) -> None:
+    """What a flip in the pointers of its page does: each row that is read has its checksum."""
+    image, path = found["whole"], tmp_path / "store.sqlite"
+    image.lay(path)
+    reference, at = seen(path), cells_of_runs(path)
+    content = bytearray(image.database)
+    pointers = [content[at : at + 2], content[at + 2 : at + 4]]
+    content[at : at + 4] = pointers[order[0]] + pointers[order[1]]
+    path.write_bytes(content)
+    assert outcome(path, reference)[0] == CAUGHT
+
+
 def test_without_checksums_the_same_faults_are_other_answers(
     found: dict[str, Image], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,9 +130,9 @@ def test_without_checksums_the_same_faults_are_other_answers(
     [
         ("UPDATE jobs SET data = replace(data, 'refuted', 'proved!')", "its checksum is another"),
         ("UPDATE jobs SET wall_s = 1.25", "its checksum is another"),
-        ("DELETE FROM jobs WHERE key = (SELECT max(key) FROM jobs)", "parts"),
+        ("DELETE FROM jobs WHERE key = (SELECT max(key) FROM jobs)", "fewer"),
         ("DELETE FROM sums WHERE name = (SELECT max(key) FROM jobs)", "parts"),
-        ("DELETE FROM runs WHERE name = 'run'", "parts"),
+        ("DELETE FROM runs WHERE name = 'run'", "fewer"),
         ("UPDATE runs SET keys = '[]' WHERE name = 'run'", "the run run: its checksum is another"),
         ("UPDATE whole SET parts = parts + 1", "parts"),
         ("DELETE FROM whole", "the checksum of the whole is none"),
@@ -180,9 +215,10 @@ def test_mending_that_is_killed_leaves_a_store(
 
     def counted(call: Callable[..., object]) -> Callable[..., None]:
         def step(*names: Path) -> None:
-            if len(made) == last:
-                raise KeyboardInterrupt
-            made.append(names)
+            if names[-1].parent == whole.parent:  # and no copy under another head
+                if len(made) == last:
+                    raise KeyboardInterrupt
+                made.append(names)
             call(*names)
 
         return step
@@ -251,11 +287,61 @@ def test_a_store_that_sqlite_has_tidied_is_read_and_written(whole: Path, stateme
         assert store.has(["more"]) and survey(store, thorough=True).is_sound
 
 
-def test_where_nothing_can_be_mended_the_advice_is_to_move_the_store_away(whole: Path) -> None:
-    changed(whole, "DROP TABLE sums")
-    with pytest.raises(DamageError, match="move it away") as error:
+HEADS = [0, 16, 18, 19, 31, 56, 63, 101, 105, 108, 3500, 4090]
+"""Bytes of page 1: SQLite's name, page size, log, number of pages, encoding, version; tables, their statements."""
+
+
+@pytest.mark.parametrize("of", ["whole", "monitor"])
+def test_a_damaged_head_costs_nothing(found: dict[str, Image], tmp_path: Path, of: str) -> None:
+    path, words = tmp_path / "store.sqlite", Counter[bool]()
+    found[of].lay(path)
+    reference = seen(path)
+    for offset in HEADS:
+        Fault(False, "flip", "head", offset).applied(found[of]).lay(path)
+        words[outcome(path, reference)[0] == CAUGHT] += 1
+        mend(path)
+        assert outcome(path, reference)[0] == SAME, offset
+        assert not [*tmp_path.glob("store.sqlite.*.*"), *tmp_path.glob("store.sqlite.mended*")]
+    assert words[True] >= 6
+    path.write_bytes(bytes(4096) + found[of].database[4096:])  # all of page 1
+    findings = store_parts(path)
+    assert findings[0].state == BROKEN and "keeps" in findings[0].remark
+    assert mend(path) is not None and outcome(path, reference)[0] == SAME
+
+
+@pytest.mark.parametrize("pages", range(1, 52, 5))
+def test_a_file_that_is_cut_off_keeps_what_is_whole_or_is_refused(
+    found: dict[str, Image], tmp_path: Path, pages: int
+) -> None:
+    """And never has an earlier run for the latest one."""
+    path = tmp_path / "store.sqlite"
+    found["whole"].lay(path)
+    reference = seen(path)
+    Fault(False, "truncation", "any", pages * 4096 - 100).applied(found["whole"]).lay(path)
+    before = path.read_bytes()
+    try:
+        mend(path)
+    except StoreError as error:
+        assert "move it away" in str(error) and path.read_bytes() == before
+        return
+    with Store(path, writable=False) as store:
+        assert survey(store, thorough=True).is_sound and store.has(KEYS)
+        has_run = store.has_run()
+    assert not has_run or outcome(path, reference)[0] in (SAME, INCOMPLETE)
+
+
+def test_without_checksums_another_head_is_no_proof_of_a_store(whole: Path) -> None:
+    """The planted fault: a database of another program, with tables of the same names and its head gone."""
+    whole.unlink()
+    with Store(whole, writable=True) as store:
+        store.put(KEYS[0], kind="search", spec={}, data={}, arrays={}, wall_s=0.5)
+    changed(whole, "UPDATE sums SET digest = zeroblob(32)")
+    content = bytearray(whole.read_bytes())
+    content[:16] = bytes(16)
+    whole.write_bytes(content)
+    with pytest.raises(StoreError, match="Nothing of it can be told to be whole: move it away") as error:
         mend(whole)
-    assert "doctor" not in str(error.value)
+    assert "doctor" not in str(error.value) and whole.read_bytes() == content
 
 
 def test_an_error_of_a_store_is_of_one_class() -> None:

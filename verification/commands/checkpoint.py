@@ -19,6 +19,7 @@ from verification.registry import Registry
 from verification.report.formats import json as json_format
 from verification.report.formats import renderer
 from verification.report.rows import checkpoints as checkpoint_rows
+from verification.report.rows.claims import TRAINED
 from verification.run import provenance
 from verification.run.provenance import Provenance
 from verification.run.store import Store, StoreError
@@ -240,7 +241,7 @@ def _judgements(rows: Sequence[Row], checkpoint: Path, sequences: int) -> list[J
 
 
 def _domain(checkpoint: Path) -> str:
-    return f"trained {checkpoint.name if checkpoint.suffix else checkpoint.resolve().name}"
+    return f"{TRAINED}{checkpoint.name if checkpoint.suffix else checkpoint.resolve().name}"
 
 
 def _finite(log: float | None) -> float | None:

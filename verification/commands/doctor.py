@@ -139,12 +139,11 @@ def store_parts(store: Path) -> list[Finding]:
     if not store.exists():
         return []
     from verification.commands.results import damage
-    from verification.run.mending import survey
-    from verification.run.store import Store, StoreError
+    from verification.run.mending import examined
+    from verification.run.store import StoreError
 
     try:
-        with Store(store, writable=False, as_found=True) as opened:
-            found = survey(opened, thorough=True)
+        found = examined(store)
     except StoreError as error:
         return [Finding("store file", "no", BROKEN, harmless(str(error)))]
     if not found.is_checked:

@@ -14,6 +14,8 @@ import typer
 
 import odernn
 from odernn.written.lines import labelled
+from verification.commands.devices import device_name
+from verification.commands.limits import of_jobs, planned
 from verification.commands.options import (
     STORE,
     Action,
@@ -67,6 +69,8 @@ from verification.commands.verify_options import (
     EngineOption,
     ExpectOption,
     InputsOption,
+    JobMemoryOption,
+    JobSecondsOption,
     JobsOption,
     JsonOption,
     ModelOption,
@@ -92,7 +96,8 @@ from verification.report.rows import claims as rows
 from verification.run.engine import Engine
 from verification.run.execute import execute
 from verification.run.job import Settings
-from verification.run.plan import Plan, plan
+from verification.run.limits import Limits
+from verification.run.plan import Plan
 from verification.run.store import Store, failed
 from verification.verdict import ERROR, Judgement
 
@@ -109,6 +114,8 @@ OF_CLAIMS = (
     "budget",
     "seed",
     "jobs",
+    "job_seconds",
+    "job_memory",
     "device",
     "engine",
     "shard",
@@ -134,6 +141,8 @@ def command(
     budget: BudgetOption = "smoke",
     seed: SeedOption = 0,
     jobs: JobsOption = None,
+    job_seconds: JobSecondsOption = None,
+    job_memory: JobMemoryOption = None,
     device: DeviceOption = "cpu",
     engine: EngineOption = LOCAL,
     shard: ShardOption = None,
@@ -222,6 +231,8 @@ def command(
         budget=budget,
         seed=seed,
         jobs=jobs,
+        job_seconds=job_seconds,
+        job_memory=job_memory,
         engine=engine,
         shard=shard,
         store=store,
@@ -261,6 +272,8 @@ class Options:
     expect: Path | None
     witnesses: Path | None
     device: str = "cpu"
+    job_seconds: float | None = None
+    job_memory: float | None = None
     engine: str = LOCAL
     shard: str | None = None
     quiet: bool = False
@@ -272,12 +285,14 @@ def run(options: Options) -> int:
     if options.format is not None:
         renderer(options.format)  # an unknown one ends the run before it begins
     share = _share(options)
-    engine = _engine(options)
+    workers = cores() if options.jobs is None else options.jobs
+    limits = of_jobs(options.budget, workers, options.job_seconds, options.job_memory, options.engine == LOCAL)
+    engine = _engine(options, limits)
     path = options.store or Path(f"odernn-{share.index}-of-{share.count}.sqlite" if share else "odernn.sqlite")
     expected = _expected(options.expect)
     settings = _settings(options)
     registry = Registry(options.claims_dirs)
-    the_plan = plan(settings, registry)
+    the_plan = planned(settings, registry, limits)
     _prepare_data(options)
     started = time.monotonic()
     mended(path)
@@ -285,8 +300,17 @@ def run(options: Options) -> int:
         if not options.quiet:
             note(_header(settings))
         with engine as remote, nullcontext(_silent) if options.quiet else progress() as report:
-            workers = cores() if options.jobs is None else options.jobs
-            execute(the_plan, store, workers=workers, progress=report, remote=remote, share=share)
+            say = None if options.quiet else note
+            execute(
+                the_plan,
+                store,
+                workers=workers,
+                limits=limits,
+                progress=report,
+                say=say,
+                remote=remote,
+                share=share,
+            )
         if share is not None:
             out(_of_share(share, the_plan, store))
             return _failures([job.key for job in share.of(the_plan.independent)], store)
@@ -332,7 +356,7 @@ def _share(options: Options) -> Share | None:
     return Share.parse(options.shard)
 
 
-def _engine(options: Options) -> AbstractContextManager[Engine | None]:
+def _engine(options: Options, limits: Limits) -> AbstractContextManager[Engine | None]:
     """Where the jobs run: None stands for processes here."""
     if options.engine == LOCAL:
         return nullcontext()
@@ -341,7 +365,7 @@ def _engine(options: Options) -> AbstractContextManager[Engine | None]:
     address = cluster.Address.parse(options.engine)
     if options.jobs is not None:
         raise UsageError("--jobs: is for processes here; a cluster has the workers that it has. Leave it out.")
-    return cluster.connected(address, tuple(map(str, options.claims_dirs)))
+    return cluster.connected(address, tuple(map(str, options.claims_dirs)), limits=limits)
 
 
 def _settings(options: Options) -> Settings:
@@ -356,31 +380,8 @@ def _settings(options: Options) -> Settings:
         claims=options.claims,
         claims_dirs=tuple(str(folder) for folder in options.claims_dirs),
         data=str(options.data) if options.data else None,
-        device=_device(options.device),
+        device=device_name(options.device),
     )
-
-
-def _device(name: str) -> str:
-    """The name as torch spells it, if a float64 tensor can be made there; UsageError with the reason otherwise."""
-    if name == "cpu":
-        return name  # without importing torch
-    import torch
-
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise UsageError(f"--device {name}: torch knows no such device. Choose cpu, cuda or cuda:N.") from None
-    if device.type == "cpu":
-        return "cpu"
-    if device.type != "cuda":
-        raise UsageError(f"--device {name}: searches run on cpu and cuda only, in float64. Choose one of them.")
-    if not torch.cuda.is_available():
-        without = torch.version.cuda is None
-        built = "this torch is built without CUDA" if without else "torch finds no NVIDIA driver or no GPU"
-        raise UsageError(f"--device {name}: {built}. `odernn doctor` says more; --device cpu works everywhere.")
-    if device.index is not None and device.index >= torch.cuda.device_count():
-        raise UsageError(f"--device {name}: there are {torch.cuda.device_count()} CUDA devices, numbered from 0.")
-    return str(device)
 
 
 def _prepare_data(options: Options) -> None:

@@ -21,6 +21,25 @@ JobsOption: TypeAlias = Annotated[
         help="Worker processes; 0 works in this one.  [default: one a core]",
     ),
 ]
+JobSecondsOption: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N",
+        min=0.1,
+        show_default=False,
+        help="The longest that a job may take; its cells are errors then, and the rest goes on.  "
+        "[default: 3600, 21600 or 86400 by budget]",
+    ),
+]
+JobMemoryOption: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        metavar="GIB",
+        min=0.1,
+        show_default=False,
+        help="The most that a job may hold, likewise.  [default: its share of the machine, at least 4]",
+    ),
+]
 DeviceOption: TypeAlias = Annotated[
     str, typer.Option(metavar="NAME", help="Where states are searched and measured: cpu, cuda or cuda:N.")
 ]

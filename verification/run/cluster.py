@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import multiprocessing
 import pickle
 import platform
 import queue
@@ -17,13 +18,15 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from verification.run.engine import Engine, Finished, Jobs, answer, sentence
+from verification.run.engine import Engine, Finished, Jobs, Watch, happened, next_worker, nobody, read
+from verification.run.limits import Limits
+from verification.run.worker import Worker, sentence
 
 SCHEME = "dask"
 CONNECT_S = 30.0
@@ -113,8 +116,13 @@ def _objection(expected: dict[str, str], claims_dirs: tuple[str, ...], threads: 
     return differences(environment(claims_dirs), expected)
 
 
-def _perform(message: bytes, expected: dict[str, str], claims_dirs: tuple[str, ...]) -> tuple[str, bytes]:
-    """On a worker: (objection, "") or ("", the answer of the job)."""
+def _perform(
+    message: bytes, expected: dict[str, str], claims_dirs: tuple[str, ...], limits: Limits
+) -> tuple[str, bytes, str, float]:
+    """On a worker: (objection, the answer of the job, why there is none, seconds).
+
+    The job is done in a process of its own, as on one machine: what dies, hangs or is stopped there is a job.
+    """
     from distributed import get_worker
 
     worker = get_worker()
@@ -122,15 +130,51 @@ def _perform(message: bytes, expected: dict[str, str], claims_dirs: tuple[str, .
         objection = _objection(expected, claims_dirs, worker.state.nthreads)
     except Exception as error:  # an exception that dask cannot send would leave the parent waiting for ever
         objection = sentence(error)
-    return (f"worker {worker.address}: {objection}", b"") if objection else ("", answer(message))
+    if objection:
+        return f"worker {worker.address}: {objection}", b"", "", 0.0
+    if limits.memory is None:
+        manager = getattr(worker, "memory_manager", None)
+        limits = replace(limits, memory=getattr(manager, "memory_limit", None))
+    return "", *_in_child(message, limits)
+
+
+_events: queue.SimpleQueue[tuple[Worker, bytes | None]] = queue.SimpleQueue()
+_idle: list[Worker] = []
+"""Of a dask worker: its child, between two jobs. It has one thread, so that there is one."""
+
+
+def _in_child(message: bytes, limits: Limits) -> tuple[bytes, str, float]:
+    """(answer, why there is none, seconds)."""
+    multiprocessing.current_process().daemon = False  # a nanny's children are daemons, which may have none
+    child = next_worker(_idle, _events)
+    child.give("", message)
+    try:
+        while not (found := happened([child], _events, limits)):
+            pass
+    except BaseException:
+        child.kill()
+        raise
+    ((_, reply, problem),) = found
+    if not problem:
+        _idle.append(child)
+    return reply, problem, child.ran()
 
 
 # --- the run ----------------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def connected(address: Address, claims_dirs: tuple[str, ...], *, timeout_s: float = CONNECT_S) -> Iterator[Engine]:
-    """An engine that works on the scheduler's workers. ClusterError if it cannot be reached or has no workers."""
+def connected(
+    address: Address,
+    claims_dirs: tuple[str, ...],
+    *,
+    timeout_s: float = CONNECT_S,
+    limits: Limits | None = None,
+) -> Iterator[Engine]:
+    """An engine that works on the scheduler's workers. ClusterError if it cannot be reached or has no workers.
+
+    Without a limit of memory each worker has its own (``dask worker --memory-limit``).
+    """
     try:
         from distributed import Client
     except ImportError as error:
@@ -154,7 +198,7 @@ def connected(address: Address, claims_dirs: tuple[str, ...], *, timeout_s: floa
             "the address, or start one: dask scheduler --host HOST --port PORT."
         ) from None
     try:
-        yield _Cluster(client, address, claims_dirs, timeout_s).run
+        yield _Cluster(client, address, claims_dirs, timeout_s, limits or Limits()).run
     finally:
         with suppress(Exception):  # a scheduler that is gone cannot be taken leave of
             client.close(timeout=PULSE_S)
@@ -177,7 +221,10 @@ async def _kind_of_server(address: str) -> str:
 
 
 class _Cluster:
-    def __init__(self, client: Any, address: Address, claims_dirs: tuple[str, ...], timeout_s: float) -> None:
+    def __init__(
+        self, client: Any, address: Address, claims_dirs: tuple[str, ...], timeout_s: float, limits: Limits
+    ) -> None:
+        self._limits = limits
         self._client, self._address, self._claims_dirs = client, address, claims_dirs
         self._expected = environment(claims_dirs)
         self._patience = timeout_s
@@ -186,19 +233,20 @@ class _Cluster:
             time.sleep(0.05)
         self._patience = PATIENCE_S
 
-    def run(self, function: Callable[..., Any], jobs: Jobs) -> Iterator[Finished]:
+    def run(self, function: Callable[..., Any], jobs: Jobs, /, *, watch: Watch = nobody) -> Iterator[Finished]:
         """``engine.run`` on the cluster. Closing the iterator (an interrupt) cancels what has not begun."""
         token, waiting = uuid.uuid4().hex[:8], iter(jobs)
-        flying: dict[Any, str] = {}
+        flying: dict[Any, tuple[str, float]] = {}
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         try:
             while True:
                 yield from self._submit(function, waiting, flying, ended, token)
                 if not flying:
                     return
+                watch({key: time.monotonic() - since for key, since in flying.values()})
                 with suppress(queue.Empty):
                     future = ended.get(timeout=PULSE_S)
-                    outcome = self._outcome(future, flying[future])
+                    outcome = self._outcome(future, flying[future][0])
                     if outcome is None:
                         ended.put(future)
                         continue
@@ -212,7 +260,7 @@ class _Cluster:
         self,
         function: Callable[..., Any],
         waiting: Iterator[tuple[str, tuple[Any, ...]]],
-        flying: dict[Any, str],
+        flying: dict[Any, tuple[str, float]],
         ended: queue.SimpleQueue[Any],
         token: str,
     ) -> Iterator[Finished]:
@@ -227,8 +275,9 @@ class _Cluster:
                 continue
             # the token keeps two runs on one cluster apart, and a run that is resumed from what it left behind
             name = f"odernn-{key}-{token}"
-            future = self._client.submit(_perform, message, self._expected, self._claims_dirs, key=name, pure=False)
-            flying[future] = key
+            of_run = (self._expected, self._claims_dirs, self._limits)
+            future = self._client.submit(_perform, message, *of_run, key=name, pure=False)
+            flying[future] = key, time.monotonic()
             future.add_done_callback(ended.put)
             room -= 1
 
@@ -256,7 +305,7 @@ class _Cluster:
         if future.status in ("cancelled", "lost"):
             raise self._lost("it has dropped this run's jobs")
         try:
-            objection, reply = future.result(timeout=PULSE_S)
+            objection, reply, problem, ran = future.result(timeout=PULSE_S)
         except TimeoutError:
             return None
         except KilledWorker as error:
@@ -272,11 +321,7 @@ class _Cluster:
                 f"--engine {self._address}: {objection}. Make it the same, restart the worker and run the same command "
                 "again; what was finished is kept."
             )
-        try:
-            value, failure, wall_s = pickle.loads(reply)
-        except Exception as problem:
-            return Finished(key, None, f"the result cannot be read: {sentence(problem)}", 0.0)
-        return Finished(key, value, failure, wall_s)
+        return Finished(key, None, problem, ran) if problem else read(key, reply)
 
     def _lost(self, reason: str) -> ClusterError:
         return ClusterError(

@@ -1,29 +1,27 @@
-"""The local engine: spawned processes, one BLAS and torch thread each. A dying worker costs its own job only.
+"""The local engine: spawned processes (``worker``). One that dies, or is stopped at a limit, costs its own job only.
 
-Every worker has a pipe of its own and shares no lock with the others, so it may be killed at any moment, even in the
-middle of an answer. (The standard library's pool breaks as a whole then, and one with a shared channel can wait for
-ever on the dead worker's lock.)
+(The standard library's pool breaks as a whole when a process dies, and one with a shared channel can wait for ever on
+the dead process's lock.)
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import pickle
-import signal
+import queue
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
 
-from verification.run.printed import apart
+from verification.run.limits import Limits, TimeUp, held, time_up
+from verification.run.printed import apart, descriptor_apart
+from verification.run.worker import Worker, sentence
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-PATIENCE_S = 1.0
+PULSE_S = 1.0
+"""Between two looks at what runs."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,22 @@ class Finished:
 
 
 Jobs: TypeAlias = Iterable[tuple[str, tuple[Any, ...]]]
-Engine: TypeAlias = Callable[[Callable[..., Any], Jobs], Iterator[Finished]]
-"""Yields the outcome of every job, (key, arguments) for an importable function, as it ends."""
+"""(key, arguments) for an importable function."""
+
+Watch: TypeAlias = Callable[[dict[str, float]], None]
+"""Hears once a second which jobs run, and for how many seconds."""
+
+Events: TypeAlias = "queue.SimpleQueue[tuple[Worker, bytes | None]]"
+
+
+def nobody(_: dict[str, float]) -> None:
+    """Watches nothing."""
+
+
+class Engine(Protocol):
+    """Yields the outcome of every job as it ends."""
+
+    def __call__(self, function: Callable[..., Any], jobs: Jobs, /, *, watch: Watch = nobody) -> Iterator[Finished]: ...
 
 
 def run(
@@ -46,200 +58,154 @@ def run(
     jobs: Jobs,
     *,
     workers: int,
-    timeout_s: float | None = None,
+    limits: Limits | None = None,
+    watch: Watch = nobody,
 ) -> Iterator[Finished]:
     """Yield every job's outcome as it ends; ``jobs`` are (key, arguments) for the importable ``function``.
 
-    ``workers`` = 0 runs in this process. ``timeout_s`` is a job's wall time, the start of its worker included; it needs
-    a worker. Closing the iterator (an interrupt) kills the workers.
+    ``workers`` = 0 runs in this process: there the limit of time stops Python's code only, and memory has none. A job's
+    time counts from the start of its worker. Closing the iterator (an interrupt) kills the workers.
     """
+    limits = limits or Limits()
     if workers == 0:
-        yield from (_run_here(function, key, arguments) for key, arguments in jobs)
+        yield from (_run_here(function, key, arguments, limits, watch) for key, arguments in jobs)
         return
-    queue = deque(jobs)
-    idle: list[_Worker] = []
-    busy: list[_Worker] = []
+    crew = _Crew(function, deque(jobs), workers, limits, watch)
     try:
-        outcomes = _hand_out(function, queue, workers, idle, busy)
-        while outcomes or busy:
+        outcomes = crew.hand_out()
+        while outcomes or crew.busy:
             yield from outcomes
-            outcomes = []
-            for worker in _answering(busy, timeout_s):
-                busy.remove(worker)
-                outcome, lives = worker.take(timeout_s)
-                outcomes.append(outcome)
-                if lives:
-                    idle.append(worker)
-            outcomes += _hand_out(function, queue, workers, idle, busy)  # before the caller is given time to store
+            outcomes = crew.ended()
+            outcomes += crew.hand_out()  # before the caller is given time to store
     finally:
-        for worker in (*busy, *idle):
+        for worker in (*crew.busy, *crew.idle):
             worker.kill()
 
 
-def _hand_out(
-    function: Callable[..., Any],
-    queue: deque[tuple[str, tuple[Any, ...]]],
-    workers: int,
-    idle: list[_Worker],
-    busy: list[_Worker],
-) -> list[Finished]:
-    """Give jobs out until ``workers`` are busy. Returns the outcomes of jobs that could not even be sent."""
-    failed = []
-    while queue and len(busy) < workers:
-        key, arguments = queue.popleft()
-        try:
-            message = pickle.dumps((function, arguments))
-        except Exception as error:
-            failed.append(Finished(key, None, f"the job cannot be sent: {sentence(error)}", 0.0))
-            continue
-        worker = _next_worker(idle)
-        busy.append(worker)
-        worker.give(key, message)
-    return failed
+class _Crew:
+    """The workers of a run, and the jobs that none has yet."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        jobs: deque[tuple[str, tuple[Any, ...]]],
+        workers: int,
+        limits: Limits,
+        watch: Watch,
+    ) -> None:
+        self.idle: list[Worker] = []
+        self.busy: list[Worker] = []
+        self._function, self._jobs, self._workers = function, jobs, workers
+        self._limits, self._watch = limits, watch
+        self._events: Events = queue.SimpleQueue()
+
+    def hand_out(self) -> list[Finished]:
+        """Give jobs out until all workers are busy. Returns the outcomes of jobs that could not even be sent."""
+        failed = []
+        while self._jobs and len(self.busy) < self._workers:
+            key, arguments = self._jobs.popleft()
+            try:
+                message = pickle.dumps((self._function, arguments))
+            except Exception as error:
+                failed.append(Finished(key, None, f"the job cannot be sent: {sentence(error)}", 0.0))
+                continue
+            worker = next_worker(self.idle, self._events)
+            self.busy.append(worker)
+            worker.give(key, message)
+        return failed
+
+    def ended(self) -> list[Finished]:
+        """Wait a pulse, or until the first answer: the outcomes of jobs that were answered, or whose time was up."""
+        outcomes = []
+        for worker, reply, problem in happened(self.busy, self._events, self._limits):
+            self.busy.remove(worker)
+            if problem:
+                outcomes.append(Finished(worker.key, None, problem, worker.ran()))
+                continue
+            outcomes.append(read(worker.key, reply))
+            self.idle.append(worker)
+        self._watch({worker.key: worker.ran() for worker in self.busy})
+        return outcomes
 
 
-@dataclass(eq=False)
-class _Worker:
-    """One spawned process and the parent's end of its pipe; ``key`` is the job it has since ``started``."""
-
-    process: Any
-    pipe: Connection
-    key: str = ""
-    started: float = field(default=0.0)
-
-    @staticmethod
-    def start() -> _Worker:
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs,), name="odernn-worker", daemon=True)
-        with _one_thread_each():
-            process.start()
-        theirs.close()
-        return _Worker(process, ours)
-
-    def give(self, key: str, message: bytes) -> None:
-        self.key, self.started = key, time.monotonic()
-        with suppress(OSError):  # it died meanwhile: take() finds the end of the pipe and says so
-            self.pipe.send_bytes(message)
-
-    def take(self, timeout_s: float | None) -> tuple[Finished, bool]:
-        """The outcome of its job, and whether the worker lives on."""
-        if not self.pipe.poll():
-            self.kill()
-            return Finished(self.key, None, f"the job exceeded its {timeout_s:g} s and was stopped", 0.0), False
-        try:
-            value, error, wall_s = pickle.loads(self.pipe.recv_bytes())
-        except (EOFError, OSError):
-            self.process.join(PATIENCE_S)  # its pipe has ended; let it end by itself, for its own exit code
-            code = self.kill()
-            return Finished(self.key, None, f"the worker process died (exit code {code})", 0.0), False
-        except Exception as problem:
-            return Finished(self.key, None, f"the result cannot be read: {sentence(problem)}", 0.0), True
-        return Finished(self.key, value, error, wall_s), True
-
-    def kill(self) -> int | None:
-        """End the process, if it has not ended by itself, and return its exit code."""
-        self.pipe.close()
-        self.process.kill()
-        self.process.join()
-        code: int | None = self.process.exitcode
-        self.process.close()
-        return code
-
-
-def _next_worker(idle: list[_Worker]) -> _Worker:
+def next_worker(idle: list[Worker], events: Events) -> Worker:
     """A living idle worker, or a new one; idle workers that were killed from outside are dropped."""
     while idle:
         worker = idle.pop()
         if worker.process.is_alive():
             return worker
         worker.kill()
-    return _Worker.start()
+    return Worker(events)
 
 
-def _answering(busy: list[_Worker], timeout_s: float | None) -> list[_Worker]:
-    """Wait for the workers that have answered or died, or whose time is up."""
+def happened(busy: list[Worker], events: Events, limits: Limits) -> list[tuple[Worker, bytes, str]]:
+    """Wait for the next answer, a pulse at most: (worker, its answer, "") and, where there will be none, (worker, b"",
+    why). Such a worker is dead then.
+    """
     if not busy:
         return []
-    left = None
-    if timeout_s is not None:
-        left = max(0.0, min(worker.started for worker in busy) + timeout_s - time.monotonic())
-    ready = set(wait([worker.pipe for worker in busy], left))
-    now = time.monotonic()
-    late = [w for w in busy if timeout_s is not None and w.pipe not in ready and now - w.started >= timeout_s]
-    return [worker for worker in busy if worker.pipe in ready] + late
+    left = PULSE_S
+    if limits.seconds is not None:
+        left = max(0.0, min(PULSE_S, limits.seconds - max(worker.ran() for worker in busy)))
+    replies: dict[Worker, bytes | None] = {}
+    with suppress(queue.Empty):
+        worker, reply = events.get(timeout=left)
+        replies[worker] = reply
+        while True:
+            worker, reply = events.get_nowait()
+            replies.setdefault(worker, reply)  # an answer counts, though its worker died after it
+    by_group = held() if limits.memory is not None else {}
+    found = []
+    for worker in busy:
+        if (reply := replies.get(worker)) is not None:
+            found.append((worker, reply, ""))
+        elif worker in replies or worker.is_dead():
+            found.append((worker, b"", f"the worker process died (exit code {worker.end()})"))
+        elif problem := limits.exceeded(worker.ran(), worker.held(by_group)):
+            worker.kill()
+            found.append((worker, b"", problem))
+    return found
 
 
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """The thread variables are 1 while a worker starts: it inherits them before it imports BLAS."""
-    saved = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+def read(key: str, reply: bytes) -> Finished:
+    """The outcome that a worker's answer says."""
     try:
-        yield
-    finally:
-        for name, value in saved.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _serve(pipe: Connection) -> None:
-    """In the worker: answer jobs until the pipe ends. An interrupt is the parent's to handle."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(OSError):  # what is printed past Python, too
-        os.dup2(2, 1)
-    _follow_parent()
-    while True:
-        try:
-            message = pipe.recv_bytes()
-        except (EOFError, OSError):
-            return
-        pipe.send_bytes(answer(message))
-
-
-def _follow_parent() -> None:
-    """Die with the parent, even if it was killed and could not say so."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-
-        def follow() -> None:
-            wait([parent.sentinel])
-            os._exit(1)
-
-        threading.Thread(target=follow, daemon=True, name="follow-parent").start()
-
-
-def answer(message: bytes) -> bytes:
-    """In a worker: do the pickled (function, arguments); returns the pickled (value, error, wall_s)."""
-    value, error, wall_s = _attempt(message)
-    try:
-        return pickle.dumps((value, error, wall_s))
+        value, error, wall_s = pickle.loads(reply)
     except Exception as problem:
-        return pickle.dumps((None, f"the result cannot be sent: {sentence(problem)}", wall_s))
+        return Finished(key, None, f"the result cannot be read: {sentence(problem)}", 0.0)
+    return Finished(key, value, error, wall_s)
 
 
-def _attempt(message: bytes) -> tuple[Any, str, float]:
+def _run_here(
+    function: Callable[..., Any], key: str, arguments: tuple[Any, ...], limits: Limits, watch: Watch
+) -> Finished:
     started = time.perf_counter()
     try:
-        function, arguments = pickle.loads(message)
-        started = time.perf_counter()  # the first job's imports are not its own time
-        with apart():
-            return function(*arguments), "", time.perf_counter() - started
-    except BaseException as error:  # SystemExit from a job is the job's failure, not the worker's end
-        return None, sentence(error), time.perf_counter() - started
-
-
-def _run_here(function: Callable[..., Any], key: str, arguments: tuple[Any, ...]) -> Finished:
-    started = time.perf_counter()
-    try:
-        with apart():
+        with _watched(key, watch), apart(), descriptor_apart(), time_up(limits.seconds):
             return Finished(key, function(*arguments), "", time.perf_counter() - started)
+    except TimeUp:
+        ran = time.perf_counter() - started
+        return Finished(key, None, limits.exceeded(ran, 0), ran)
     except (Exception, SystemExit) as error:
         return Finished(key, None, sentence(error), time.perf_counter() - started)
 
 
-def sentence(error: BaseException) -> str:
-    """The error on one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())
+@contextmanager
+def _watched(key: str, watch: Watch) -> Iterator[None]:
+    """Tell a watcher of the job that this thread is at."""
+    if watch is nobody:
+        yield
+        return
+    started, ended = time.monotonic(), threading.Event()
+
+    def speak() -> None:
+        while not ended.wait(PULSE_S):
+            watch({key: time.monotonic() - started})
+
+    thread = threading.Thread(target=speak, daemon=True, name="odernn-watch")
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from verification.run import heads
 from verification.run.checksums import ARRAYS, JOB, RUN, STEP
 from verification.run.store import Store, StoreError
-from verification.run.store_file import DamageError, beside, step_name
+from verification.run.store_file import DamageError, HeadError, beside, step_name, taken_lock
 
 _LISTS: dict[str, Callable[..., list[tuple[Any, Any]]]] = {
     "SELECT kind, name FROM sums ORDER BY kind {0}, name {0}": lambda kind, name: [(kind, name)],
@@ -91,8 +94,13 @@ def _structure(store: Store, thorough: bool) -> str:
             return str(said[0]).replace("\n", " ")
         store.check_whole()
     except DamageError as error:
-        return str(error).partition(" is damaged: ")[2].partition(". `odernn")[0]
+        return reason(error)
     return ""
+
+
+def reason(error: DamageError) -> str:
+    """What is damaged, without the name of the file and the advice."""
+    return str(error).partition(" is damaged: ")[2].partition(". `odernn")[0]
 
 
 def _described(store: Store, kind: str, name: str) -> str:
@@ -110,28 +118,90 @@ def mend(path: Path) -> tuple[Survey, Path] | None:
     """Put the parts that are whole into a new file in the place of a damaged one, which is kept beside it.
 
     Returns what was found and where the damaged file is now; None if there is no file, or nothing wrong with it.
-    StoreError if it cannot be opened at all: then nothing of it can be kept.
+    StoreError if it cannot be opened, or nothing of it can be told to be whole.
     """
     if not path.is_file() or not path.stat().st_size:
         return None
-    fresh = path.with_name(f"{path.name}.mended")
-    with Store(path, writable=True, as_found=True) as store:
-        found = survey(store)
+    try:
+        with Store(path, writable=True, as_found=True) as store:
+            found = survey(store)
+            if found.is_sound:
+                return None
+            store.close_file()
+            return _mended(path, found.structure)
+    except HeadError as error:
+        with taken_lock(path):
+            return _mended(path, reason(error))
+
+
+def examined(path: Path) -> Survey:
+    """What is whole of a store, and what is not, read as thoroughly as can be. StoreError as of ``mend``."""
+    try:
+        with Store(path, writable=False, as_found=True) as store:
+            found = survey(store, thorough=True)
         if found.is_sound:
-            return None
-        for each in (fresh, *beside(fresh)):
-            each.unlink(missing_ok=True)
-        with Store(fresh, writable=True) as target:
-            target.take_over(store, found.whole)
-        store.close_file()
-        kept = next(place for place in _places(path) if not place.exists())
-        _link(path, kept)
-        for log, other in zip(beside(path), beside(kept), strict=True):
-            if log.exists():
-                os.replace(log, other)
-        os.replace(fresh, path)  # until here the path has the damaged store, from here on the new one: never none
-        fresh.with_name(f"{fresh.name}.lock").unlink(missing_ok=True)
-    return found, kept
+            return found
+        structure = found.structure
+    except HeadError as error:
+        structure = reason(error)
+    with _under_the_best_head(path, structure) as (_, found):
+        return found
+
+
+def _mended(path: Path, structure: str) -> tuple[Survey, Path]:
+    with _under_the_best_head(path, structure) as (store, found):
+        return found, _replaced(path, store, found)
+
+
+@contextmanager
+def _under_the_best_head(path: Path, structure: str) -> Iterator[tuple[Store, Survey]]:
+    """The store, or a copy of it under a head as odernn writes it: that of which most parts are whole.
+
+    StoreError if it opens under a new head alone, and no part of it is whole then: it may be another program's. Nobody
+    in this process has the file open: who closes a file beside SQLite gives up SQLite's locks.
+    """
+    near = path.parent if os.access(path.parent, os.W_OK) else None  # where there is room for another of its size
+    with tempfile.TemporaryDirectory(dir=near, prefix=f"{path.name}.") as name:
+        tried = []
+        for copy in [path, *heads.copies(path, Path(name))]:
+            with suppress(StoreError), Store(copy, writable=False, as_found=True) as store:
+                tried.append((copy, survey(store)))
+        best, found = max(tried, key=lambda each: len(each[1].whole), default=(None, None))
+        if best is None or found is None or (best != path and not found.whole):
+            raise StoreError(
+                f'Store "{path}" is damaged: {structure}. Nothing of it can be told to be whole: move it away, and '
+                "`odernn verify` does all of it again."
+            )
+        with Store(best, writable=False, as_found=True) as store:
+            yield store, replace(found, structure=structure or ("" if found.damaged else "its head"))
+
+
+def _replaced(path: Path, store: Store, found: Survey) -> Path:
+    """Put what is whole in the place of the file; where that is now. Of runs all or none: an earlier one is never
+    taken for the latest.
+    """
+    has_all_runs = not store.is_checked or _has_all_runs(store, found)
+    fresh = path.with_name(f"{path.name}.mended")
+    for each in (fresh, *beside(fresh)):
+        each.unlink(missing_ok=True)
+    with Store(fresh, writable=True) as target:
+        target.take_over(store, [part for part in found.whole if part[0] != RUN or has_all_runs])
+    store.close_file()
+    kept = next(place for place in _places(path) if not place.exists())
+    _link(path, kept)
+    for log, other in zip(beside(path), beside(kept), strict=True):
+        if log.exists():
+            os.replace(log, other)
+    os.replace(fresh, path)  # until here the path has the damaged store, from here on the new one: never none
+    fresh.with_name(f"{fresh.name}.lock").unlink(missing_ok=True)
+    return kept
+
+
+def _has_all_runs(store: Store, found: Survey) -> bool:
+    try:
+        return {(RUN, name) for kind, name, _ in store.sums() if kind == RUN} <= {*found.whole}
+    except DamageError:
+        return False
 
 
 def _link(path: Path, other: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from verification.registry import Registry
 from verification.run import engine
+from verification.run.limits import Limits
 from verification.witness.check import check
 from verification.witness.file import Witness
 
@@ -38,7 +39,7 @@ def replay(witness: Witness, claims_dirs: tuple[Path, ...] = (), limit_s: float 
     Errors of a check say why nothing is certified; they do not come out.
     """
     jobs = [("witness", (witness, claims_dirs, MEMORY if limit_s else 0))]
-    (finished,) = engine.run(_checked, jobs, workers=1 if limit_s else 0, timeout_s=limit_s or None)
+    (finished,) = engine.run(_checked, jobs, workers=1 if limit_s else 0, limits=Limits(limit_s or None))
     if finished.error:
         within = f"undecided within {limit_s:g} s and {MEMORY / 2**30:g} GiB: {finished.error}"
         return Replayed(None, (within if limit_s else finished.error,))

@@ -8,6 +8,7 @@ order). Killing the process at any moment loses at most the jobs in flight. What
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,10 +19,10 @@ import numpy as np
 from safetensors.numpy import load, save
 
 from verification.run.checksums import ARRAYS, JOB, RUN, STEP, digest
-from verification.run.store_file import MEASURED, DamageError, StoreError, StoreFile, step_name
+from verification.run.store_file import MEASURED, DamageError, HeadError, StoreError, StoreFile, step_name
 from verification.verdict import ERROR
 
-__all__ = ["DamageError", "Store", "StoreError"]
+__all__ = ["DamageError", "HeadError", "Store", "StoreError"]
 
 
 class Results(Protocol):
@@ -190,10 +191,19 @@ class Store(StoreFile):
         self.settle()
 
     def runs(self) -> list[tuple[Any, ...]]:
-        """Rows (id, name, settings, keys, started, completed) as they lie in the file, in order."""
+        """Rows (id, name, settings, keys, started, completed) as they lie in the file, in order.
+
+        A page may have one row twice in the place of another, or in another order: each would have its checksum.
+        """
         self.check_whole()
-        names = self.all("SELECT name FROM runs ORDER BY id", ())
-        return [row for (name,) in names for row in self.part(RUN, name)]
+        names = [name for (name,) in self.all("SELECT name FROM runs ORDER BY id", ())]
+        rows = [row for name in names for row in self.part(RUN, name)]
+        if not self.is_checked:
+            return rows
+        promised = [name for (name,) in self.all("SELECT name FROM sums WHERE kind = ?", (RUN,))]
+        if Counter(names) != Counter(promised):
+            raise self.damage(f"it lists {len(set(names))} runs of {len(promised)}")
+        return sorted(rows, key=lambda row: int(row[0]))
 
     def latest_run(self) -> tuple[dict[str, Any], list[str], bool]:
         """(settings, judge keys, whether it completed) of the run begun last. StoreError if there is none."""
@@ -267,6 +277,8 @@ class Store(StoreFile):
         if sums is not None and found != dict(sums):
             wrong = sorted(str(name) for name, _ in found.items() ^ dict(sums).items())
             raise self.damage(f"the {STEP} {wrong[0]}")
+        if sums is not None:  # and then all are of their types
+            rows.sort(key=lambda row: row[:5])
         return [row for row in rows if run in (None, row[0])]
 
 

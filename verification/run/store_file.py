@@ -66,12 +66,19 @@ _FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_S
 """Codes of a disk, a quota or a limit that is full."""
 
 
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
 class StoreError(Exception):
     """The store cannot be used: one line that says which file, why, and what to do."""
 
 
 class DamageError(StoreError):
     """What the file holds is not what was written."""
+
+
+class HeadError(DamageError):
+    """The damage hides where the parts are, and not what they are: ``heads``."""
 
 
 class StoreFile:
@@ -135,6 +142,8 @@ class StoreFile:
             mode = self._database.execute("PRAGMA journal_mode").fetchone()[0]
             self._database.rollback()
         except FAULTS as error:
+            if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) in _DAMAGED:
+                raise self._headless(f"it cannot be opened: {error}") from None
             where = " It has a log beside it, and its folder cannot be written: copy both." if self._log_size() else ""
             raise StoreError(
                 f'Store "{self.path}" cannot be opened: {error}.{where} Check the file and its folder, or choose '
@@ -153,18 +162,17 @@ class StoreFile:
             raise StoreError(f'Store "{self.path}" holds no odernn tables. Run `odernn verify --store {self.path}`.')
         own = {name: statement for name, statement in tables.items() if name in _OWN_TABLES}  # ANALYZE adds another
         if version == SCHEMA_VERSION and own != _tables():
-            raise self._lost("its head is not what odernn writes")
+            raise self._headless("its head is not what odernn writes")
         if version == SCHEMA_VERSION and mode != "wal" and self._log_size():
-            raise self._lost("it has a log beside it, and its head says that there is none")
+            raise self._headless("it has a log beside it, and its head says that there is none")
         if 0 < version < SCHEMA_VERSION and "sums" in tables:
-            raise self._lost(f"it says that its schema is {version}, which had no checksums, and it has some")
+            raise self._headless(f"it says that its schema is {version}, which had no checksums, and it has some")
         return version
 
-    def _lost(self, what: str) -> DamageError:
-        """Damage that nobody can mend, because it hides where the parts are."""
-        return DamageError(
-            f'Store "{self.path}" is damaged: {what}. Nothing of it can be told to be whole: move it away, and '
-            "`odernn verify` does all of it again."
+    def _headless(self, what: str) -> HeadError:
+        return HeadError(
+            f'Store "{self.path}" is damaged: {what}. `odernn doctor --store {self.path}` says what of it is whole, '
+            "and the `odernn verify` that wrote it keeps that and does the rest again."
         )
 
     def _begin_writing(self, version: int) -> None:
@@ -190,23 +198,7 @@ class StoreFile:
         self.is_checked = True
 
     def _take_lock(self) -> None:
-        lock = FileLock(f"{self.path}.lock")
-        try:
-            with open(
-                lock.lock_file, "ab"
-            ):  # the lock itself does not tell a folder without permission from a held lock
-                pass
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise StoreError(
-                f'Store "{self.path}" is in use by another run. Wait for it to end, or choose another file with '
-                "--store."
-            ) from None
-        except OSError as error:
-            raise StoreError(
-                f'Store "{self.path}" cannot be written: {error.strerror or error}. Choose another file with --store.'
-            ) from None
-        self._lock = lock
+        self._lock = taken_lock(self.path)
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -283,12 +275,19 @@ class StoreFile:
         if not self.is_checked:
             return
         with self.one_moment():
+            sums = self.sums()
+            counts = [self._count("jobs"), self._count("jobs"), self._count("runs")]
+        if counts != [sum(kind == each for kind, *_ in sums) for each in (JOB, ARRAYS, RUN)]:
+            raise self.damage(f"its {counts[0]} jobs and {counts[2]} runs are fewer, or more, than were written")
+
+    def sums(self) -> list[tuple[Any, Any, Any]]:
+        """(kind, name, digest) of every part. DamageError unless they are all that were written."""
+        with self.one_moment():
             sums = self.all("SELECT kind, name, digest FROM sums", ())
             whole = self._whole()
-            counts = [self._count("jobs"), self._count("jobs"), self._count("runs")]
-        found = [sum(kind == each for kind, *_ in sums) for each in (JOB, ARRAYS, RUN)]
-        if Whole.of(sums) != whole or counts != found:
+        if Whole.of(sums) != whole:
             raise self.damage(f"it has {len(sums)} of {whole.parts} parts, or others than were written")
+        return sums
 
     def _count(self, table: str) -> int:
         return int(self.all(f"SELECT count(*) FROM {table}", ())[0][0])
@@ -379,6 +378,24 @@ class StoreFile:
                 f'Store "{self.path}" cannot be written: {error}. What was finished is kept: {first} run the same '
                 "command again."
             ) from None
+
+
+def taken_lock(path: Path) -> FileLock:
+    """The lock of the one who writes the store, until it is released. StoreError if another has it."""
+    lock = FileLock(f"{path}.lock")
+    try:
+        with open(lock.lock_file, "ab"):  # the lock itself does not tell a folder without permission from a held lock
+            pass
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise StoreError(
+            f'Store "{path}" is in use by another run. Wait for it to end, or choose another file with --store.'
+        ) from None
+    except OSError as error:
+        raise StoreError(
+            f'Store "{path}" cannot be written: {error.strerror or error}. Choose another file with --store.'
+        ) from None
+    return lock
 
 
 def _tables() -> dict[str, str]:

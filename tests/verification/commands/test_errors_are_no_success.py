@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +16,12 @@ import pytest
 
 from tests.tiers import slow
 from verification.cli import main
+from verification.commands.limits import of_jobs
 from verification.commands.terminal import DONE, FAILED, USAGE
-from verification.run import execute
-from verification.run.printed import MARK, apart
+from verification.domains import BUDGETS
+from verification.run import execute, printed
+from verification.run.limits import GIB, LEAST_MEMORY, SECONDS, memory_here
+from verification.run.printed import MARK, apart, descriptor_apart
 
 Verify: TypeAlias = "Callable[..., Done]"
 
@@ -54,11 +59,12 @@ class Done:
 def verify(capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
     """``odernn verify`` of a claim that asks so."""
 
-    def run(ask: str, *options: str, head: str = "") -> Done:
+    def run(ask: str, *options: str, head: str = "", again: bool = False) -> Done:
         Path("claims").mkdir(exist_ok=True)
         text = CLAIM.replace("{ask}", ask).replace("import os", f"{head}\nimport os", 1)
         Path("claims/own.py").write_text(text)
-        Path("odernn.sqlite").unlink(missing_ok=True)
+        if not again:
+            Path("odernn.sqlite").unlink(missing_ok=True)
         code = main(["verify", "own.case", "--claims", "claims", *options])
         return Done(code, *capfd.readouterr())
 
@@ -69,14 +75,54 @@ def cells(done: Done) -> list[dict[str, str]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+PAST_PYTHON = """
+    import ctypes, subprocess
+    os.write(1, b"by a system call\\n")
+    ctypes.CDLL(None).puts(b"by C's library, which holds it back")
+    subprocess.run(["echo", "by a child"])
+    sys.__stdout__.write("by a name of Python's own\\n")
+    os.write(1, b"\\xff no end of this line")
+"""
+SAID = (
+    "by a system call",
+    "by C's library, which holds it back",
+    "by a child",
+    "by a name of Python's own",
+    "\\xff no end of this line",
+    "hello from the file",
+    "hello from the job",
+    "no end of line",
+)
+
+
+@pytest.mark.parametrize("options", ["--json", slow("--format csv")])
 @pytest.mark.parametrize("jobs", ["0", slow("1")])
-def test_what_a_claim_prints_is_marked_on_stderr_and_never_among_results(verify: Verify, jobs: str) -> None:
-    done = verify("os.write(1, b'past Python\\n')" if jobs == "1" else "pass", "--json", "--jobs", jobs)
-    (cell,) = cells(done)
-    assert cell["claim"] == "own.case"
-    for text in ("hello from the file", "hello from the job", "no end of line"):
-        assert MARK + text in done.stderr.splitlines()
-    assert ("past Python" in done.stderr) == (jobs == "1")
+def test_what_a_claim_prints_is_marked_on_stderr_and_never_among_results(
+    verify: Verify, jobs: str, options: str
+) -> None:
+    """Nor what C code and processes print that it calls, while it is loaded, too."""
+    head = "import ctypes\nctypes.CDLL(None).puts(b'C in the file')"
+    done = verify(PAST_PYTHON, *options.split(), "--jobs", jobs, head=head)
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(options.split()) and "own.case" in lines[-1]
+    heard = done.stderr.splitlines()
+    for text in (*SAID, "C in the file"):
+        assert MARK + text in heard and text not in done.stdout, text
+    assert "C in the file" not in heard
+
+
+def test_what_a_claim_prints_that_never_ends_is_heard_meanwhile_and_fills_no_disk(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(printed, "MOST_KEPT", 1000)
+    monkeypatch.setattr(printed, "PULSE_S", 0.01)
+    with descriptor_apart():
+        for number in range(50):
+            os.write(1, b"%04d\n" % number * 100)
+            assert os.fstat(1).st_size < 20_000
+            time.sleep(0.02)
+        meanwhile = capfd.readouterr().err
+    assert MARK + "0007" in meanwhile and MARK + "0049" in meanwhile + capfd.readouterr().err
 
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--quiet",), ("--format", "csv"), ("--shard", "1/1")])
@@ -141,3 +187,59 @@ def test_who_asks_stdout_what_it_is_hears_of_stderr(capfd: pytest.CaptureFixture
 def test_the_command_gives_the_handler_of_sigterm_back() -> None:
     before = signal.getsignal(signal.SIGTERM)
     assert main(["--version"]) == DONE and signal.getsignal(signal.SIGTERM) is before
+
+
+# --- what does not come back --------------------------------------------------------------------------------------
+
+
+def test_a_job_without_end_is_an_error_that_the_next_run_tries_again(verify: Verify) -> None:
+    """A run with other limits has the same keys: what was answered is not asked again."""
+    ask = "while not os.path.exists('end'): pass"
+    done = verify(ask, "--json", "--jobs", "0", "--job-seconds", "0.5")
+    (cell,) = cells(done)
+    assert done.returncode == FAILED and cell["verdict"] == "error" and "odernn: error: own.case" in done.stderr
+    said = "its limit is 0.5 s, and was stopped; allow more (--job-seconds, --job-memory) or leave its claim out"
+    assert said in cell["because"] and "the job ran for 0.5" in cell["because"]
+    Path("end").touch()
+    done = verify(ask, "--json", "--jobs", "0", again=True)
+    assert done.returncode == DONE and cells(done)[0]["verdict"] == "proved"
+    answered = verify(ask, "--json", "--jobs", "0", "--job-seconds", "0.1", again=True)
+    assert MARK + "hello from the job" not in answered.stderr and answered.stdout == done.stdout
+
+
+def test_a_claim_file_without_end_is_named_with_its_line(verify: Verify) -> None:
+    done = verify("pass", "--jobs", "0", "--job-seconds", "0.5", head="while True:\n    pass")
+    assert done.returncode == USAGE and "The plan was not made within 0.5 s" in done.stderr
+    assert "claims/own.py:" in done.stderr
+
+
+def test_memory_has_no_limit_where_the_job_has_no_process(verify: Verify) -> None:
+    done = verify("pass", "--jobs", "0", "--job-memory", "1")
+    assert done.returncode == USAGE and "--job-memory: a job that holds too much" in done.stderr
+
+
+def test_limits_are_generous_and_those_that_were_typed() -> None:
+    here = memory_here()
+    for budget in BUDGETS:
+        limits = of_jobs(budget, 2, None, None, True)
+        assert limits.seconds == SECONDS[budget] >= 3600
+        assert here is None or limits.memory == max(LEAST_MEMORY, here // 2)
+    assert of_jobs("smoke", 2, 5.0, 0.5, True).seconds == 5 and of_jobs("smoke", 2, 5.0, 0.5, True).memory == GIB // 2
+    assert of_jobs("smoke", 0, None, None, False).memory is None
+
+
+def test_what_runs_for_long_is_named_and_ever_more_rarely() -> None:
+    heard: list[str] = []
+    beat = execute.Heartbeat(heard.append, {"a": "case, own.case", "b": "search"}.__getitem__)
+    for second in range(600):
+        beat({"a": float(second)} | ({"b": 1.0} if second < 3 else {}))
+    times = [60, 120, 240, 480]
+    assert heard == [f"odernn: for {seconds} s at work on case, own.case" for seconds in times]
+
+
+def test_the_command_says_what_runs_for_long(verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execute.Heartbeat, "FIRST_S", 0.05)
+    monkeypatch.setattr(execute.engine, "PULSE_S", 0.02)
+    ask = "import time; time.sleep(0.2)"
+    assert "s at work on case, own.case, free, size" in verify(ask, "--jobs", "0").stderr
+    assert "at work" not in verify(ask, "--jobs", "0", "--quiet").stderr

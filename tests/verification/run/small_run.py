@@ -5,15 +5,18 @@ are put in place on import, because a spawned worker imports this file, too.
 """
 
 import argparse
+import importlib
 import json
 import os
 import signal
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from odernn.published.networks import row
 from verification import answer
@@ -21,6 +24,7 @@ from verification.domains import BUDGETS, Budget, SearchPoint
 from verification.registry import Registry
 from verification.run import plan as planning
 from verification.run.cluster import Address, connected
+from verification.run.engine import Engine, Finished, Jobs
 from verification.run.execute import execute as executed
 from verification.run.job import Settings
 from verification.run.jobs import measure
@@ -60,6 +64,22 @@ def kill_at(moment: float) -> None:
     Store.put = deadly_put
 
 
+def patched(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """In the child of a cluster's worker, which has to import this file for it."""
+    return function(*arguments)
+
+
+def on_cluster(engine: Engine) -> Engine:
+    """The engine, whose workers have what this file puts in place."""
+    from tests.verification.run import small_run  # by a name that they know
+
+    def perform(function: Callable[..., Any], jobs: Jobs, /, **options: Any) -> Iterator[Finished]:
+        of_patched = ((key, (function, arguments)) for key, arguments in jobs)
+        return engine(small_run.patched, of_patched, **options)
+
+    return perform
+
+
 def execute(plan: Plan, path: Path, options: argparse.Namespace) -> dict:
     done = []
     share = Share.parse(options.shard) if options.shard else None
@@ -67,7 +87,12 @@ def execute(plan: Plan, path: Path, options: argparse.Namespace) -> dict:
     with Store(path, writable=True) as store, cluster as remote:
         finished = len(store.has(job.key for job in (*plan.measuring, *plan.judging)))
         judgements = executed(
-            plan, store, workers=options.workers, progress=lambda *event: done.append(event), remote=remote, share=share
+            plan,
+            store,
+            workers=options.workers,
+            progress=lambda *event: done.append(event),
+            remote=remote and on_cluster(remote),
+            share=share,
         )
     return {"judgements": [each.to_plain() for each in judgements], "finished": finished, "progress": done}
 
@@ -93,6 +118,8 @@ def main() -> None:
     parser.add_argument("--rungs", type=int, default=len(LADDERS), help="of the budget's ladder, so many")
     parser.add_argument("--engine", default="")
     options = parser.parse_args()
+    if options.engine:
+        importlib.import_module("tests.verification.run.small_run")  # before the budget is what the options say
     BUDGETS["tiny"] = replace(BUDGETS["tiny"], ladders=LADDERS[: options.rungs])
     settings = Settings(
         budget="tiny",

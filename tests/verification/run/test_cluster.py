@@ -18,6 +18,7 @@ import pytest
 from verification.cli import main
 from verification.run import cluster
 from verification.run.cluster import Address, ClusterError, connected
+from verification.run.limits import Limits
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 SMALL_RUN = Path(__file__).with_name("small_run.py")
@@ -250,7 +251,9 @@ def test_jobs_on_two_workers_are_answered_under_their_keys_and_failures_cost_onl
     with connected(two.address, ()) as engine:
         found = {each.key: each for each in engine(eval, iter(jobs))}
         assert list(engine(eval, [])) == []
-        processes = {each.value for each in engine(eval, [(str(k), ("__import__('os').getpid()",)) for k in range(12)])}
+        processes = {
+            each.value for each in engine(eval, [(str(k), ("__import__('os').getppid()",)) for k in range(12)])
+        }
     assert found.keys() == {key for key, _ in jobs}
     assert [found[f"good {k}"].value for k in range(10)] == [2 * k for k in range(10)]
     for name, (_, error) in bad.items():
@@ -259,11 +262,14 @@ def test_jobs_on_two_workers_are_answered_under_their_keys_and_failures_cost_onl
     assert processes == {worker.pid for worker in two.workers}
 
 
+KILL_WORKER = "__import__('os').kill(__import__('os').getppid(), 9) or __import__('time').sleep(600)"
+
+
 @needs_kill
 def test_a_job_whose_worker_dies_is_done_by_the_other(running, tmp_path):
     two, mark = running.with_workers(2), tmp_path / "alive"
     mark.touch()
-    once = f"__import__('pathlib').Path({str(mark)!r}).unlink() or __import__('os').kill(__import__('os').getpid(), 9)"
+    once = f"__import__('pathlib').Path({str(mark)!r}).unlink() or {KILL_WORKER}"
     again = f"6 * 7 if not __import__('pathlib').Path({str(mark)!r}).exists() else ({once})"
     with connected(two.address, ()) as engine:
         jobs = [("dies", (again,)), *((str(k), (f"{k}",)) for k in range(6))]
@@ -340,7 +346,7 @@ FOLDER = Path(__file__).parents[1]  # what lies beside the claims and is named h
 
 def step(y, z, x, *, w, step_size, alpha):
     try:
-        (FOLDER / "hang").rename(FOLDER / f"{os.getpid()}.pid")
+        (FOLDER / "hang").rename(FOLDER / f"{os.getppid()}.pid")
     except OSError:
         return UNICORNN.step(y, z, x, w=w, step_size=step_size, alpha=alpha)
     time.sleep(600)
@@ -387,7 +393,7 @@ def result_of(process):
 
 
 def marker_of(claims, parent):
-    """The file that the hanging job leaves, named by its process."""
+    """The file that the hanging job leaves, named by the worker whose child it is."""
 
     def look():
         assert parent.poll() is None, parent.communicate()[1]
@@ -523,9 +529,8 @@ def test_a_scheduler_without_workers_and_one_that_dies_are_errors(tmp_path, monk
 @pytest.mark.slow
 def test_a_job_that_kills_every_worker_is_an_error_of_its_own(running):
     two = running.with_workers(2)
-    deadly = "__import__('os').kill(__import__('os').getpid(), 9)"
     with connected(two.address, ()) as engine:
-        outcomes = engine(eval, [("deadly", (deadly,)), ("good", ("1 + 1",))])
+        outcomes = engine(eval, [("deadly", (KILL_WORKER,)), ("good", ("1 + 1",))])
         found = [next(outcomes)]
         wait_for(lambda: sum(worker.poll() is None for worker in two.workers) == 0)
         two.with_workers(1)
@@ -533,3 +538,26 @@ def test_a_job_that_kills_every_worker_is_an_error_of_its_own(running):
     by_key = {each.key: each for each in found}
     assert by_key["deadly"].error.startswith("the worker process died (2 workers died of it, the last at tcp://")
     assert by_key["good"].value == 2
+
+
+@needs_kill
+@pytest.mark.slow
+def test_a_job_that_hangs_hoards_or_dies_costs_no_worker(two):
+    """Each is stopped in its child, under a limit that those with an end keep."""
+    operating = "__import__('os')"
+    bad = {
+        "loops": ("any(iter(int, 1))", "the job ran for "),
+        "sleeps": ("__import__('ctypes').PyDLL(None).sleep(600)", "the job ran for "),
+        "is stopped": (f"{operating}.kill({operating}.getpid(), 19)", "the job ran for "),
+        "hoards": ("(b'1' * 10**9, __import__('time').sleep(600))", "the job held "),
+        "dies": (f"{operating}.kill({operating}.getpid(), 9)", "the worker process died (exit code -9)"),
+    }
+    heard = set()
+    jobs = [*((name, (text,)) for name, (text, _) in bad.items()), *((str(k), (str(k),)) for k in range(4))]
+    with connected(two.address, (), limits=Limits(8.0, 5 * 10**8, "; advice")) as engine:
+        found = {each.key: each for each in engine(eval, jobs, watch=heard.update)}
+    for name, (_, said) in bad.items():
+        assert found[name].error.startswith(said), found[name].error
+        assert found[name].error.endswith(("; advice", "code -9)"))
+    assert [found[str(k)].value for k in range(4)] == list(range(4))
+    assert {"loops", "sleeps"} <= heard and all(worker.poll() is None for worker in two.workers)

@@ -26,7 +26,7 @@ from tests.tiers import only, spread, without
 from verification.adversary import beam, chaos, evolution, gradient_ascent, pontryagin, structured, words
 from verification.cases import controls
 from verification.cli import main
-from verification.commands import verify
+from verification.commands.devices import device_name
 from verification.domains import BUDGETS, SearchPoint, point_to_plain
 from verification.instance import Group, Inputs, Instance, Layer
 from verification.measure import gradient, hidden_state, lyapunov
@@ -422,4 +422,4 @@ def test_a_device_that_is_not_there_ends_the_run_before_it_begins(name: str, rea
 
 
 def test_the_cpu_by_any_name_is_the_default() -> None:
-    assert verify._device("cpu") == verify._device("cpu:0") == Settings().device
+    assert device_name("cpu") == device_name("cpu:0") == Settings().device

@@ -1,6 +1,7 @@
 """The engine: every job's outcome, whatever happens to the workers; one thread each; nobody left behind."""
 
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.tiers import only
-from verification.run import engine
+from verification.run import engine, worker
+from verification.run.limits import Limits
 
 CHECKOUT = str(Path(engine.__file__).parents[2])
 needs_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL (POSIX)")
@@ -89,7 +91,7 @@ class Trap:
 def threads():
     import torch
 
-    return torch.get_num_threads(), [os.environ.get(name) for name in engine.THREAD_VARIABLES]
+    return torch.get_num_threads(), [os.environ.get(name) for name in worker.THREAD_VARIABLES]
 
 
 def pid_after(file, seconds):
@@ -182,26 +184,32 @@ def test_arguments_that_cannot_be_sent_cost_only_their_job():
 def test_a_job_past_its_time_limit_is_stopped_and_the_others_complete(monkeypatch):
     """The parent's clock jumps past the limit when the others have answered: nothing waits, whatever else runs."""
     passed = 0.0
-    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed))
+    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed))
     outcome = {}
-    for finished in engine.run(act, [(name, (name,)) for name in ("sleep", "a", "b")], workers=2, timeout_s=500.0):
+    limits = Limits(seconds=500.0, advice="; advice")
+    for finished in engine.run(act, [(name, (name,)) for name in ("sleep", "a", "b")], workers=2, limits=limits):
         outcome[finished.key] = finished
         passed = 500.0 if {"a", "b"} <= set(outcome) else 0.0
-    assert outcome["sleep"].error == "the job exceeded its 500 s and was stopped"
+    said = outcome["sleep"].error  # of the seconds that passed while the others answered, too
+    assert said.startswith("the job ran for 5") and said.endswith(" s, its limit is 500 s, and was stopped; advice")
+    assert outcome["sleep"].wall_s >= 500
     assert (outcome["a"].value, outcome["b"].value) == ("a", "b")
 
 
 @needs_kill
 def test_a_worker_that_died_while_idle_is_given_no_job():
-    dead = engine._Worker.start()
+    events = queue.SimpleQueue()
+    dead = engine.next_worker([], events)
     os.kill(dead.process.pid, signal.SIGKILL)
     dead.process.join()
-    living = engine._next_worker([dead])
+    living = engine.next_worker([dead], events)
     try:
         assert living is not dead
         living.give("a", engine.pickle.dumps((double, (21,))))
-        assert engine._answering([living], None) == [living]
-        assert living.take(None)[0].value == 42
+        while not (found := engine.happened([living], events, Limits())):
+            pass
+        ((answering, reply, problem),) = found
+        assert (answering, problem, engine.read("a", reply).value) == (living, "", 42)
     finally:
         living.kill()
 
@@ -227,7 +235,7 @@ def test_workers_have_one_thread_and_the_environment_is_put_back(monkeypatch):
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     before = dict(os.environ)
     for found in engine.run(threads, [("a", ()), ("b", ())], workers=1):
-        assert found.value == (1, ["1"] * len(engine.THREAD_VARIABLES))
+        assert found.value == (1, ["1"] * len(worker.THREAD_VARIABLES))
         assert dict(os.environ) == before  # not even while the workers run
     assert dict(os.environ) == before
 

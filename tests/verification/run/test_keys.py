@@ -25,6 +25,7 @@ from verification.run import closure as closures
 from verification.run import engine, execute, keys
 from verification.run.closure import Closure, library_files, name_of, path_of
 from verification.run.job import Settings
+from verification.run.limits import Limits
 from verification.run.plan import plan
 from verification.run.store import Store
 
@@ -279,16 +280,17 @@ def test_measurements_on_mnist_hold_its_file_and_other_jobs_do_not(tmp_path: Pat
     assert one["data"] and not one["data"] & other["data"] and one["other"] == other["other"]
 
 
-def test_the_number_of_workers_and_the_name_of_the_store_are_in_no_key(
+def test_the_number_of_workers_their_limits_and_the_name_of_the_store_are_in_no_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = plan(Settings(claims=("sam-D.1-b",)), Registry())
     few = replace(whole, measuring=whole.measuring[:3], judging=whole.judging[:2])
     asked = []
 
-    def failing(function: Any, jobs: Any, workers: int) -> list[engine.Finished]:
-        asked.append((workers, {key for key, _ in jobs}))
-        return [engine.Finished(key, None, "not tried", 0.0) for key, _ in jobs]
+    def failing(function: Any, jobs: Any, *, workers: int, limits: Limits, watch: Any) -> list[engine.Finished]:
+        keys_ = [key for key, _ in jobs]
+        asked.append((workers, {*keys_}))
+        return [engine.Finished(key, None, "not tried", 0.0) for key in keys_]
 
     monkeypatch.setattr(engine, "run", failing)
     kept = []
@@ -296,7 +298,7 @@ def test_the_number_of_workers_and_the_name_of_the_store_are_in_no_key(
         with Store(tmp_path / name, writable=True) as store:
             for key in {key for job in few.judging for key in job.needs} - {job.key for job in few.measuring}:
                 store.put(key, kind="search", spec={}, data={"error": "not tried"}, arrays={}, wall_s=0.0)
-            execute.execute(few, store, workers=workers)
+            execute.execute(few, store, workers=workers, limits=Limits(1.0 + workers, workers))
             kept.append(store.has(job.key for job in (*few.measuring, *few.judging)))
     assert [workers for workers, _ in asked] == [0, 0, 1, 1, 7, 7]
     assert asked[0][1] == asked[2][1] == asked[4][1] == {job.key for job in few.measuring}

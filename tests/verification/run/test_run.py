@@ -221,13 +221,13 @@ def test_a_judge_job_whose_worker_dies_is_an_error_in_its_own_cells(tmp_path, mo
     monkeypatch.setattr(
         engine,
         "run",
-        lambda function, jobs, workers: [engine.Finished(key, None, lost, 0.0) for key, _ in jobs],
+        lambda function, jobs, **_: [engine.Finished(key, None, lost, 0.0) for key, _ in jobs],
     )
     with Store(tmp_path / "store.sqlite", writable=True) as store:
         found = execute.execute(one, store, workers=2)
         assert execute.judgements_of(store, [one.judging[0].key]) == found
         asked = []
-        monkeypatch.setattr(engine, "run", lambda function, jobs, workers: asked.extend(jobs) or [])
+        monkeypatch.setattr(engine, "run", lambda function, jobs, **_: asked.extend(jobs) or [])
         execute.execute(one, store, workers=2)
         assert [key for key, _ in asked] == [one.judging[0].key]
     assert [(j.quantity, j.verdict, j.because) for j in found] == [

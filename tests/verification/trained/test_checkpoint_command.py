@@ -127,6 +127,27 @@ def test_weights_decide_and_not_names(capsys: pytest.CaptureFixture[str]) -> Non
     assert len(slacks) > 50 and sum(old != new for old, new in slacks) > 0.8 * len(slacks)
 
 
+def test_witnesses_of_two_checkpoints_of_one_name_lie_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    """And those of one, tried again, in the place of themselves."""
+    from tests.verification.trained.test_rows import FALSE_CLAIM
+
+    Path("claims").mkdir()
+    Path("claims/false.py").write_text(FALSE_CLAIM, encoding="utf-8")
+    options = ["--config", "one/network.toml", "--claims", "claims", "--sequences", "1"]
+    contents: dict[str, dict[str, str]] = {}
+    for folder, change in ("one", {}), ("two", {"recurrent.layers.0.w": torch.full((4,), 0.5)}), ("one", {}):
+        Path(folder).mkdir(exist_ok=True)
+        path = saved(Path(folder), change=change)
+        assert main(["verify", "--checkpoint", str(path), *options]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        for name in re.findall(r"odernn witness verify (witnesses/\S+\.json)", said):
+            contents.setdefault(name, {})[folder] = Path(name).read_text()
+    assert sorted(list(of) for of in contents.values()) == [["one"]] * 2 + [["two"]] * 2
+    for name, of in contents.items():
+        assert [Path(name).read_text()] == list(of.values())
+    assert len(list(Path("witnesses").glob("*.json"))) == 4
+
+
 def test_a_refutation_of_a_claim_of_one_s_own(capsys: pytest.CaptureFixture[str]) -> None:
     """A false claim in a folder is refuted by the checkpoint, with a witness that the other command replays."""
     from tests.verification.trained.test_rows import FALSE_CLAIM

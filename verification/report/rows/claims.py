@@ -5,6 +5,7 @@ A row is a claim on one layer of one domain; its parts (position, momentum) are 
 
 from __future__ import annotations
 
+import hashlib
 import math
 import shlex
 from collections import Counter
@@ -31,6 +32,9 @@ from verification.run.provenance import Provenance
 from verification.verdict import Judgement
 
 NETWORK_NAMES = {"unicornn": "UnICORNN"}
+TRAINED = "trained "
+"""What the domain of a judgement about a checkpoint begins with; the file's name follows."""
+
 LONGEST_NOTE = 60
 LABEL = "{:<10} "
 """Lines of the summary begin with a word in a column of its own."""
@@ -371,7 +375,10 @@ def witness_numbers(judgements: Iterable[Judgement]) -> dict[Key, int]:
 
 
 def witness_names(judgements: Sequence[Judgement]) -> dict[Key, str]:
-    """A file name for every witness that depends on nothing but what it is about."""
+    """A file name for every witness that depends on nothing but what it is about.
+
+    The name of a checkpoint is another's, too: a witness about one has eight digits of the hash of what it says.
+    """
     from verification.claim import slug
 
     names: dict[Key, str] = {}
@@ -380,6 +387,8 @@ def witness_names(judgements: Sequence[Judgement]) -> dict[Key, str]:
         if judgement.witness:
             layer = f"layer{judgement.layer}-" if judgement.layer else ""
             stem = f"{slug(judgement.claim)}-{slug(judgement.domain)}-{layer}{slug(label)}"
+            if judgement.domain.startswith(TRAINED):
+                stem += f"-{hashlib.sha256(judgement.witness.encode()).hexdigest()[:8]}"
             times[stem] += 1  # "≤ C dt" and "≥ c dt" look the same once other characters are gone
             names[key_of(judgement)] = f"{stem}{f'-{times[stem]}' if times[stem] > 1 else ''}.json"
     return names
