@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from odernn import foreign
 from verification.tasks import files
 from verification.tasks.images import DataError
 
@@ -117,7 +118,9 @@ Case = tuple[NDArray[np.float64], int]
 
 def _case(path: Path, number: int, channels: list[str], label: str, classes: tuple[str, ...]) -> Case:
     if label not in classes:
-        raise _damaged(path, number, f"ends with {label[:40]!r}, which is none of the classes {', '.join(classes)}")
+        raise _damaged(
+            path, number, f"ends with {label[:40]!r}, which is none of the classes {foreign.short(', '.join(classes))}"
+        )
     if not channels:
         raise _damaged(path, number, "a case without numbers")
     try:

@@ -199,13 +199,16 @@ def _python(path: Path, md5: str) -> Part:
     try:
         batch = _Arrays(io.BytesIO(content), encoding="bytes").load()
         data, labels = np.asarray(batch[b"data"]), np.asarray(batch[b"labels"])
-    except (pickle.UnpicklingError, EOFError, KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
+    except Exception as error:  # a damaged pickle raises what it likes
         raise DataError(f"{path}: is no batch of CIFAR-10 ({type(error).__name__}: {error}). {files.AGAIN}") from error
     return _checked(path, data, labels)
 
 
-class _Arrays(pickle.Unpickler):
-    """Unpickles dictionaries, lists, text and numpy's arrays; calls nothing else, whatever the file says."""
+class _Arrays(pickle._Unpickler):
+    """Unpickles dictionaries, lists, text and numpy's arrays; calls nothing else, whatever the file says.
+
+    The one written in Python: the other makes as much room as the largest number of a memo in the file says.
+    """
 
     def find_class(self, module: str, name: str) -> Any:
         if name == "_reconstruct" and module.endswith("core.multiarray"):
