@@ -62,7 +62,6 @@ def read(path: Path) -> dict[str, str]:
     if not all(isinstance(value, str) for value in verdicts.values()):
         raise UsageError(f'--expect "{path}": {FORM}.')
     if unknown := sorted(set(verdicts.values()) - set(PRECEDENCE)):
-        raise UsageError(
-            f'--expect "{path}": "{foreign.short(harmless(unknown[0]), 60)}" is no verdict. Known: {", ".join(PRECEDENCE)}.'
-        )
+        said = foreign.short(harmless(unknown[0]), 60)
+        raise UsageError(f'--expect "{path}": "{said}" is no verdict. Known: {", ".join(PRECEDENCE)}.')
     return verdicts

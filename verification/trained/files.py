@@ -165,7 +165,8 @@ def _tensors_by_name(path: Path) -> dict[str, Tensor]:
 def _refusal(said: str) -> str:
     """What torch's many lines say of this file: a name that the pickle asks for, or that it is none of torch.save."""
     if asked := re.search(r"GLOBAL ([\w.]+)", said):
-        return f"it asks for {foreign.short(asked[1], 160)}, which is more than tensors, and such a pickle can run any code."
+        name = foreign.short(asked[1], 160)
+        return f"it asks for {name}, which is more than tensors, and such a pickle can run any code."
     operand = re.search(r"Unsupported operand \d+", said)
     reason = f" ({operand[0][0].lower()}{operand[0][1:]})" if operand else ""
     return (
