@@ -37,7 +37,7 @@ LONGEST_S = 5.0
 MOST_MB = 1024
 ADDRESSES = 24 * 2**30
 """Bytes that a part may map: a bomb ends the part, not the machine."""
-PART_S = 20.0
+PART_S = 8.0
 """Of processor time: about as long as a part takes."""
 LONGEST_SAID = 4_000
 """Characters of a message: what a file holds is shown in part."""
