@@ -94,16 +94,21 @@ def try_recurrent(
 
 
 def _check_sizes(trained: Trained, wide: TaskNetwork) -> None:
-    """CheckpointError for weights of which no bound can be computed: an overflow elsewhere is a fault of ours."""
-    path = trained.stored.path
+    """CheckpointError for weights of which no bound can be computed: an overflow elsewhere is a fault of ours.
+
+    Cells without bounds in logarithms of float64 are measured, whatever comes of it.
+    """
+    path, network = trained.stored.path, wide.recurrent
+    if not isinstance(network, UnICORNN):
+        return
     for name, weight in wide.named_parameters():
         if weight.numel() and float(largest := weight.detach().abs().max()) > MOST_WEIGHT:
             raise CheckpointError(
                 f'Checkpoint "{path}": "{name}" has entries up to {largest:.3g} in modulus, beyond {MOST_WEIGHT:g}: no '
                 "bound can be computed with them. Give an earlier checkpoint of the run."
             )
-    for layer in range(wide.recurrent.num_layers if isinstance(wide.recurrent, UnICORNN) else 0):
-        steps = effective_steps(wide.recurrent.coefficients(layer))
+    for layer in range(network.num_layers):
+        steps = effective_steps(network.coefficients(layer))
         if float(steps.min()) < LEAST_STEP:
             raise CheckpointError(
                 f'Checkpoint "{path}": the step dt·σ̂(c) of neuron {int(steps.argmin())} of layer {layer + 1} is '
