@@ -27,9 +27,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.reliability import readers
 from tests.reliability.mutants import mutant
-from tests.reliability.readers import READERS, Reader
+from tests.reliability.readers import registry as readers
+from tests.reliability.readers.registry import READERS, Reader
 
 RECORD = readers.ROOT / "benchmarks" / "results" / "fuzzed_readers.json"
 LONGEST_S = 5.0

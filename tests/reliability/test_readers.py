@@ -24,9 +24,9 @@ import pytest
 
 from odernn import foreign
 from odernn.foreign import ForeignError
-from tests.reliability import fuzz, mutants, readers
-from tests.reliability.readers import READERS, Reader
-from tests.reliability.readers.reader import Bait
+from tests.reliability import fuzz, mutants
+from tests.reliability.readers.reader import TOUCHED, Bait
+from tests.reliability.readers.registry import READERS, Reader
 from tests.tiers import slow
 from verification.models import loading
 from verification.models.loading import ModelError
@@ -111,7 +111,7 @@ def test_the_sample_sees_a_planted_fault(tmp_path: Path) -> None:
     assert planted(lambda folder, content: pickle.loads(pickle.dumps(Bait()))) == ["executed"]
     assert planted(silent) == ["foreign"]
     assert planted(lambda folder, content: {}["the key"]) == ["refused"]
-    readers.TOUCHED.clear()
+    TOUCHED.clear()
 
 
 def test_a_part_is_the_same_inputs_again_and_is_counted(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from odernn import foreign
 from odernn.foreign import ForeignError
 from verification.commands.terminal import UsageError
 
@@ -20,6 +19,5 @@ def record(path: Path, what: str, script: str) -> Iterator[None]:
     try:
         yield
     except (OSError, *_OTHERS) as error:
-        is_said = isinstance(error, (OSError, ForeignError))
-        reason = foreign.said(error) if is_said else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, ForeignError) else f"{type(error).__name__}: {error}"
         raise UsageError(f'"{path}": no record of {what} ({reason}). benchmarks/{script} writes one.') from None

@@ -202,4 +202,4 @@ def _are_numbers(row: list[str]) -> bool:
 def said(error: BaseException) -> str:
     """Its class and its first line."""
     text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0].rstrip('.')}" if text else type(error).__name__
+    return f"{type(error).__name__}: {foreign.short(text[0].rstrip('.'))}" if text else type(error).__name__

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from odernn import foreign
 from verification.trained import CheckpointError, published_unicornn
 from verification.trained.files import Stored
 from verification.training import SettingError, network
@@ -115,7 +116,7 @@ def _built(stored: Stored, plan: Network, spec: TaskSpec, dtype: torch.dtype) ->
     try:
         return network.build(plan, spec, seed=0, dtype=dtype)
     except SettingError as error:
-        refused = stored.configuration.located(error)
+        refused = foreign.short(str(stored.configuration.located(error)))
         raise CheckpointError(f'Checkpoint "{stored.path}", described by {stored.described_by}: {refused}') from None
 
 
