@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from odernn.foreign import ForeignError
+from odernn.foreign import ForeignError, short
 from verification.commands.terminal import UsageError
 
 _OTHERS = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
@@ -20,4 +20,4 @@ def record(path: Path, what: str, script: str) -> Iterator[None]:
         yield
     except (OSError, *_OTHERS) as error:
         reason = str(error) if isinstance(error, ForeignError) else f"{type(error).__name__}: {error}"
-        raise UsageError(f'"{path}": no record of {what} ({reason}). benchmarks/{script} writes one.') from None
+        raise UsageError(f'"{path}": no record of {what} ({short(reason)}). benchmarks/{script} writes one.') from None
