@@ -210,7 +210,8 @@ class _Recorded:
     """Stands for numpy's array, its dtype and what makes them: keeps what the file gives them, and does nothing."""
 
     def __init__(self, *arguments: Any) -> None:
-        self.arguments, self.state = arguments, ()
+        self.arguments = arguments
+        self.state: tuple[Any, ...] = ()
 
     def __setstate__(self, state: Any) -> None:
         self.state = state

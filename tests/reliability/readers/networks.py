@@ -143,6 +143,14 @@ def _pt_seeds() -> list[bytes]:
     return [*found, packed.getvalue(), pickle.dumps({"a": Bait()}), pickle.dumps({"w": [1.0]}, protocol=2)]
 
 
+def _inputs_pt_seeds() -> list[bytes]:
+    import torch
+
+    buffer = io.BytesIO()
+    torch.save({"inputs": torch.zeros(4, 3, 2), "y": torch.ones(3)}, buffer)
+    return [buffer.getvalue(), *_pt_seeds()]
+
+
 def _described(name: str, folder: Path, content: bytes) -> object:
     """What says of which network weights are: --config, run.json beside them, the header."""
     from safetensors.torch import save
@@ -241,5 +249,12 @@ READERS = (
         Reader(f"inputs .{e}", kind, partial(_numbers, e), partial(_numbers_seeds, e), _MODEL, _NUMBERS)
         for e, kind in (("npy", "bytes"), ("npz", "bytes"), ("csv", "text"))
     ),
-    Reader("inputs .pt", "bytes", partial(_numbers, "pt"), _pt_seeds, _MODEL, f"{_NUMBERS} verification.trained.files"),
+    Reader(
+        "inputs .pt",
+        "bytes",
+        partial(_numbers, "pt"),
+        _inputs_pt_seeds,
+        _MODEL,
+        f"{_NUMBERS} verification.trained.files",
+    ),
 )
