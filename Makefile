@@ -34,7 +34,7 @@ BOTH = tests=$$?; wait $$types && exit $$tests
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help verify test test-full docs bench experiments choosing trained mutation drills wheel sdist wheel-check browser browser-test latex latex-test docs-test environment pycuda-wheel pycuda device-bundle clean
+.PHONY: help verify test test-full docs bench experiments choosing trained mutation fuzz drills wheel sdist wheel-check browser browser-test latex latex-test docs-test environment pycuda-wheel pycuda device-bundle clean
 
 help:
 	@echo "make verify       install, run the verification suite with a small budget, print one screen about it"
@@ -46,6 +46,7 @@ help:
 	@echo "make choosing     train what the record of the cells' comparison lacks, and write its table (hours; docs/cells.md)"
 	@echo "make trained      train and measure what the record of bounds along training lacks (an hour; docs/trained.md)"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
+	@echo "make fuzz         give every reader of files inputs that it was not made for (ten minutes; docs/security.md)"
 	@echo "make drills       damage stores 100,000 times, kill processes: is anything lost? (an hour; docs/reliability.md)"
 	@echo "make browser-test the page of odernn report in Chromium, which make browser installs (Debian, needs root; a minute)"
 	@echo "make latex-test   the tables in pdflatex, which make latex installs (Debian, needs root); the whole one of STORE"
@@ -91,6 +92,9 @@ trained: $(VENV)/.installed-bench
 
 mutation: $(VENV)/.installed-test
 	$(BIN)/python tests/mutation/mutate.py --jobs 2
+
+fuzz: $(VENV)/.installed-test
+	PYTHONPATH=. $(BIN)/python tests/reliability/fuzz.py --seconds 600
 
 drills: $(VENV)/.installed-test
 	PYTHONPATH=. $(BIN)/python tests/reliability/drill.py --jobs 2

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from odernn.foreign import shown
+
 MAX_STEPS = 1_000_000
 MAX_GROUPS = 4096
 MAX_DIGITS = 4000
@@ -156,12 +158,6 @@ def is_float64(value: Fraction) -> bool:
         return Fraction(float(value)) == value
     except OverflowError:
         return False
-
-
-def shown(value: Any) -> str:
-    """The value for an error message, cut to one short line."""
-    text = ascii(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def to_plain(instance: Instance) -> dict[str, Any]:

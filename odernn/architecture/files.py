@@ -37,8 +37,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from odernn import foreign
 from odernn.architecture.graph import GraphError, RNNGraph
 from odernn.architecture.walks import Edge
+from odernn.foreign import ForeignError
 
 _KEYS = ("name", "period", "nodes", "inputs", "outputs", "edges", "allow_unreachable")
 _DOT = {".dot", ".gv"}
@@ -51,16 +53,14 @@ def read(path: str | Path) -> RNNGraph:
     try:
         if suffix not in {".json", *_DOT} and not path.is_dir():
             raise ValueError(f"the ending {path.suffix!r} is not known. Call the file .json, .dot or .gv.")
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError:
-            raise ValueError("it is not a text file (in UTF-8).") from None
+        text = foreign.text_of(path)
         return from_dot(text, path.stem) if suffix in _DOT else from_json(text, path.stem)
     except GraphError as error:
-        raise GraphError(f"{path}: {error}", error.condition, error.walk) from None
-    except (ValueError, TypeError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise ValueError(f"{path}: {reason}") from None
+        raise GraphError(f"{path}: {foreign.short(str(error))}", error.condition, error.walk) from None
+    except ForeignError as error:
+        raise ValueError(f"{path}: {foreign.short(str(error))}.") from None
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {foreign.short(str(error))}") from None
 
 
 def write(graph: RNNGraph, path: str | Path) -> None:
@@ -94,10 +94,7 @@ def _text(value: object) -> str:
 
 def from_json(text: str, name: str = "graph") -> RNNGraph:
     """From text; ``name`` is used if the text has none."""
-    try:
-        document: Any = json.loads(text, object_pairs_hook=_without_duplicates)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"it is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno}).") from None
+    document = foreign.parsed_json(text)
     if not isinstance(document, dict):
         raise ValueError(f'it holds a {type(document).__name__}, not a table with the keys "nodes" and "edges".')
     for key in document:
@@ -119,15 +116,6 @@ def _advice(word: str, known: Iterable[str]) -> str:
     known = tuple(known)
     near = difflib.get_close_matches(word, known, n=1)
     return f'Did you mean "{near[0]}"?' if near else f"Known: {', '.join(known)}."
-
-
-def _without_duplicates(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    document: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in document:
-            raise ValueError(f'the key "{key}" is given twice. Remove one.')
-        document[key] = value
-    return document
 
 
 def to_dot(graph: RNNGraph) -> str:

@@ -44,8 +44,8 @@ def get(name: str) -> Execution:
     Raises ValueError for an unknown name and ExecutionUnavailable, with the reason, for one that cannot run
     here.
     """
-    if name not in _MODULES:
-        near = difflib.get_close_matches(name, _MODULES, n=1)
+    if not isinstance(name, str) or name not in _MODULES:
+        near = difflib.get_close_matches(str(name), _MODULES, n=1)
         advice = f'Did you mean "{near[0]}"?' if near else f"Choose from: {', '.join(_MODULES)}."
         raise ValueError(f'No execution is called "{name}". {advice}')
     execution = _load(name)

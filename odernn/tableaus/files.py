@@ -18,14 +18,13 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from odernn import folders
+from odernn import folders, foreign
 from odernn.exact.algebraic import Algebraic, nearest_float
+from odernn.foreign import ForeignError
 from odernn.published.sources import Source
 from odernn.tableaus.tableau import ButcherTableau, Composition, PartitionedTableau
 
@@ -45,9 +44,10 @@ def read(path: str | Path) -> ButcherTableau | PartitionedTableau:
         if any(half in document for half in _HALVES):
             return _pair(document, path.stem)
         return _single(document, path.stem, None, _SINGLE_KEYS)
-    except (ValueError, TypeError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise ValueError(f"{path}: {reason}") from None
+    except ForeignError as error:
+        raise ValueError(f"{path}: {foreign.short(str(error))}.") from None
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {foreign.short(str(error))}") from None
 
 
 def in_folders(
@@ -101,31 +101,10 @@ def _load(path: Path) -> dict[str, Any]:
     suffix = path.suffix.casefold()
     if suffix not in {".json", ".toml"} and not path.is_dir():
         raise ValueError(f"the ending {path.suffix!r} is not known. Call the file .json or .toml.")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError("it is not a text file (in UTF-8).") from None
-    if "\0" in text:
-        raise ValueError("it is not a text file (in UTF-8).")
-    try:
-        toml = suffix == ".toml"
-        document: Any = tomllib.loads(text) if toml else json.loads(text, object_pairs_hook=_without_duplicates)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"it is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno}).") from None
-    except tomllib.TOMLDecodeError as error:
-        reason = re.sub(r"\(at line (\d+), column (\d+)\)", r"(line \1, column \2)", str(error))
-        raise ValueError(f"it is not valid TOML: {reason}.") from None
+    text = foreign.text_of(path)
+    document: Any = foreign.parsed_toml(text) if suffix == ".toml" else foreign.parsed_json(text, non_finite=True)
     if not isinstance(document, dict):
         raise ValueError(f'the file holds a {type(document).__name__}, not a table with the keys "A" and "b".')
-    return document
-
-
-def _without_duplicates(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    document: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in document:
-            raise ValueError(f'the key "{key}" is given twice. Remove one.')
-        document[key] = value
     return document
 
 

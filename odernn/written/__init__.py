@@ -6,6 +6,7 @@
     bounds     what ``odernn.bounds.certify`` answers
     lines      text in lines of a width: how much room it takes, where it may be broken
     tables     rows as a table of HTML, everything escaped
+    spreadsheet   a cell of CSV that is shown, and not computed
 
 Notebooks show objects by these (``odernn.notebook``), the command's tables are made of the first two.
 """

@@ -20,7 +20,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 ROOTS = ("odernn", "verification", "cuda/odernn_kernels")
 
 OBJECTS = (
-    ("certificate", "published", "folders", "notebook"),  # evidence; what the papers print; things of one's own; views
+    ("certificate", "published", "folders", "foreign", "notebook"),  # evidence; what papers print; files; views
     ("exact",),
     ("tableaus",),
     ("properties", "fields"),

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from odernn import foreign
+from odernn.foreign import ForeignError
 from verification.commands.options import STORE, Action, ClaimOption, StoreOption
 from verification.commands.results import chosen, latest
 from verification.commands.terminal import DONE, UsageError, harmless, out
@@ -46,11 +48,12 @@ def run(*, store: Path, claims: tuple[str, ...]) -> int:
 def read(path: Path) -> dict[str, str]:
     """{cell: verdict} of such a file; witnesses are not looked at. Raises UsageError, which names what is wrong."""
     try:
-        expected = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f'--expect "{path}": cannot be read ({error.strerror}). Check the path.') from None
-    except ValueError as error:
-        raise UsageError(f'--expect "{path}": is not JSON ({harmless(str(error))}).') from None
+        expected = foreign.read_json(path)
+    except (OSError, ForeignError) as error:
+        raise UsageError(
+            f'--expect "{path}": cannot be read ({harmless(foreign.said(error))}). Check the path; '
+            "`odernn expectations` writes such files."
+        ) from None
     if not isinstance(expected, dict):
         raise UsageError(f'--expect "{path}": {FORM}.')
     verdicts: dict[str, Any] = {
@@ -59,5 +62,6 @@ def read(path: Path) -> dict[str, str]:
     if not all(isinstance(value, str) for value in verdicts.values()):
         raise UsageError(f'--expect "{path}": {FORM}.')
     if unknown := sorted(set(verdicts.values()) - set(PRECEDENCE)):
-        raise UsageError(f'--expect "{path}": "{harmless(unknown[0])}" is no verdict. Known: {", ".join(PRECEDENCE)}.')
+        said = foreign.short(harmless(unknown[0]), 60)
+        raise UsageError(f'--expect "{path}": "{said}" is no verdict. Known: {", ".join(PRECEDENCE)}.')
     return verdicts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +10,9 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from odernn import foreign
 from verification.claim import Claim
+from verification.commands import records
 from verification.commands.options import STORE, Action, ClaimOption, ClaimsOption, NearnessOption, StoreOption
 from verification.commands.results import chosen, latest, write_witnesses
 from verification.commands.terminal import DONE, UsageError, note, out
@@ -120,15 +121,10 @@ def _trained(record: Path | None, up: str) -> Mapping[str, Sequence[str]]:
         return {}
     from verification.report.rows import trained_results
 
-    try:
-        parsed = json.loads(record.read_text("utf-8"))
-        runs = {"runs": parsed["runs"]}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"{record}: no record of training runs ({error}). benchmarks/training_runs.py writes one."
-        ) from None
     tables = [table for reading in readings.all_readings().values() for table in reading.trained]
-    return trained_results.sections(runs, tables, up + trained_results.PAGE)
+    with records.record(record, "training runs", "training_runs.py"):
+        sections = trained_results.sections(foreign.read_json(record), tables, up + trained_results.PAGE)
+    return sections
 
 
 def as_trained(record: Path | None) -> Mapping[str, str]:
@@ -137,10 +133,9 @@ def as_trained(record: Path | None) -> Mapping[str, str]:
         return {}
     from verification.report.rows import nearness
 
-    try:
-        return nearness.as_trained(json.loads(record.read_text("utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise UsageError(f"{record}: no record of nearness ({error}). benchmarks/nearness.py writes one.") from None
+    with records.record(record, "nearness", "nearness.py"):
+        lines = nearness.as_trained(foreign.read_json(record))
+    return lines
 
 
 def statements_of(registry: Iterable[Registered]) -> dict[str, ledger.LedgerEntry]:

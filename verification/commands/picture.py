@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from odernn import foreign
+from odernn.foreign import ForeignError
 from verification.commands.options import Action, CellsOption, RunsOption, TasksOption, refuse
 from verification.commands.terminal import DONE, UsageError, harmless, note
 
@@ -119,8 +121,8 @@ def _check(kind: str, folders: Sequence[Path], out: Path) -> None:
 def _is_of_a_picture(path: Path) -> bool:
     """Whether an earlier command wrote it; a name such as run.svg would else take the record of a run away."""
     try:
-        numbers = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        numbers = foreign.read_json(path)
+    except (OSError, ForeignError):
         return False
     return isinstance(numbers, dict) and QUANTITY in numbers
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from odernn import foreign
+from verification.commands import records
 from verification.commands.options import STORE, Action, ClaimsOption, NearnessOption, RunsOption, StoreOption
 from verification.commands.terminal import DONE, UsageError, harmless, note
 
@@ -79,7 +80,7 @@ def run(
     from verification.report.html.render import render
     from verification.run.store import Store
 
-    record = None if trained is None else _record(trained)
+    printed, of_record = _of_record(trained)
     exceeding = as_trained(nearness)
     with Store(store, writable=False) as opened:
         results, whole = latest(opened), opened.run()
@@ -102,11 +103,11 @@ def run(
         folder=str(witnesses or WITNESSES),
         series=series,
         witnessed=witnessed,
-        trained=_beside_printed(record),
+        trained=printed,
         as_trained=exceeding,
         tableaus=(_tableaus(),),
         graphs=(_graphs(),),
-        runs=_trained(record, runs),
+        runs=(*of_record, *_trained(runs)),
         draws=draws,
     )
     text = render(build.page(sources))
@@ -173,33 +174,23 @@ def _graphs() -> Table:
     return tables.of_graphs(catalogue.table(), catalogue.families())
 
 
-def _record(path: Path) -> Mapping[str, Any]:
-    try:
-        record: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
-        for one in record["runs"].values():
-            [one[name] for name in ("name", "task", "cell", "seed", "epochs", "best_epoch", "configuration")]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f'--trained "{path}": no record of training runs ({error}).') from None
-    return record
-
-
-def _beside_printed(record: Mapping[str, Any] | None) -> Mapping[str, Table]:
-    if record is None:
-        return {}
+def _of_record(path: Path | None) -> tuple[Mapping[str, Table], tuple[Table, ...]]:
+    """Tables beside printed ones, and one of all runs. UsageError for what is no record of training runs."""
+    if path is None:
+        return {}, ()
     from verification.readings import reading as readings
     from verification.report.html import tables
 
     printed = [table for reading in readings.all_readings().values() for table in reading.trained]
-    return tables.beside_printed(record, printed)
+    with records.record(path, "training runs", "training_runs.py"):
+        found = foreign.read_json(path)
+        beside, of_all = tables.beside_printed(found, printed), tables.of_record(found)
+    return beside, (of_all,)
 
 
-def _trained(record: Mapping[str, Any] | None, folders: Sequence[Path]) -> tuple[Table, ...]:
-    """What the record has, and a table for every task of the folders."""
+def _trained(folders: Sequence[Path]) -> tuple[Table, ...]:
+    """A table for every task of the folders."""
     made = []
-    if record is not None:
-        from verification.report.html import tables
-
-        made.append(tables.of_record(record))
     if folders:
         from verification import tasks
         from verification.report.rows import runs as run_rows

@@ -267,6 +267,11 @@ def _other_witnesses(folder: Path, names: set[str]) -> list[Path]:
     from verification.witness.file import FORMAT
 
     others = [path for path in sorted(folder.glob("*.json")) if path.name not in names]
-    found = [path for path in others if f'"format": "{FORMAT}"' in path.read_text("utf-8", errors="replace")[:200]]
+    found = [path for path in others if path.is_file() and f'"format": "{FORMAT}"'.encode() in _beginning(path)]
     beside = [path.with_suffix(".safetensors") for path in found]
     return [*found, *(path for path in beside if path.is_file())]
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(200)

@@ -116,7 +116,7 @@ def settings_of(task: tasks.Task, settings: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"--set {setting}: {task.name} has these options, shown with their defaults: {choices}.")
         try:
             value = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, MemoryError, RecursionError):  # the last two of brackets without end
             value = text
         default = known[name]
         if isinstance(default, float) and type(value) is int:

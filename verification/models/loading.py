@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import io
 import sys
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from odernn import foreign
 from verification.tasks import Task
 from verification.tasks.task import Root, for_epoch
 from verification.trained import CheckpointError, files
@@ -153,6 +155,8 @@ def numbers(path: Path) -> tuple[Tensor, Tensor | None]:
         found = _read(path)
     except ModelError:
         raise
+    except CheckpointError as error:
+        raise ModelError(str(error)) from error
     except Exception as error:  # damaged files raise what they like
         raise ModelError(f'"{path}" cannot be read: {said(error)}. Give numbers as {KINDS}.') from error
     if isinstance(found, Tensor):
@@ -165,20 +169,23 @@ def numbers(path: Path) -> tuple[Tensor, Tensor | None]:
 
 def _read(path: Path) -> Tensor | dict[str, Tensor]:
     kind = path.suffix.lower()
-    if kind == ".npy":
-        return torch.from_numpy(np.load(path, allow_pickle=False))
+    if kind == ".npy":  # mapped: a header that promises more than the file has is refused before there is an array
+        return torch.from_numpy(np.array(np.load(path, mmap_mode="r", allow_pickle=False)))
     if kind == ".npz" and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if sum(member.file_size for member in archive.infolist()) > foreign.MOST_DATA:
+                raise ModelError(f'"{path}" unpacks to more than {foreign.MOST_DATA} bytes. Give fewer numbers.')
         with np.load(path, allow_pickle=False) as arrays:
             return {name: torch.from_numpy(arrays[name]) for name in arrays.files}
     if kind in (".pt", ".pth"):
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
+        loaded = files.unpickled(path)
         if isinstance(loaded, dict):
-            return {str(name): value for name, value in loaded.items() if isinstance(value, Tensor)}
+            tensors = {str(name): value for name, value in loaded.items() if isinstance(value, Tensor)}
+            return {name: files.plain(value, name, path) for name, value in tensors.items()}
         if isinstance(loaded, Tensor):
-            return loaded
+            return files.plain(loaded, "the tensor", path)
     if kind == ".csv":
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.reader(file) if row]
+        rows = [row for row in csv.reader(io.StringIO(foreign.text_of(path), newline="")) if row]
         if rows and not _are_numbers(rows[0]):
             rows = rows[1:]
         return torch.tensor([[float(entry) for entry in row] for row in rows]).unsqueeze(1)
@@ -195,4 +202,4 @@ def _are_numbers(row: list[str]) -> bool:
 def said(error: BaseException) -> str:
     """Its class and its first line."""
     text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0].rstrip('.')}" if text else type(error).__name__
+    return f"{type(error).__name__}: {foreign.short(text[0].rstrip('.'))}" if text else type(error).__name__

@@ -12,6 +12,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from odernn.written.spreadsheet import cell
+
 Axis: TypeAlias = Literal["", "n", "neuron"]
 
 
@@ -85,7 +87,9 @@ COLUMNS = ("step", "layer", "quantity", "value", "n", "sample", "neuron", "bound
 
 
 def write_csv(path: Path, measurements: Iterable[Measurement], *, series: bool = False) -> None:
-    """One row a measurement, or with ``series`` one row an entry of each series; an empty cell is None."""
+    """One row a measurement, or with ``series`` one row an entry of each series; an empty cell is None, no text is a
+    formula.
+    """
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
@@ -93,12 +97,11 @@ def write_csv(path: Path, measurements: Iterable[Measurement], *, series: bool =
             if series and datum.series is not None:
                 for index, value in enumerate(datum.series.tolist()):
                     n, neuron = (index + 1, None) if datum.axis == "n" else (datum.n, index)
-                    writer.writerow(
-                        [datum.step, datum.layer, datum.quantity, repr(value), n, None, neuron, None, None, None]
-                    )
+                    row = (datum.step, datum.layer, datum.quantity, value, n, None, neuron, None, None, None)
+                    writer.writerow(map(_cell, row))
             else:
                 writer.writerow([_cell(getattr(datum, column)) for column in COLUMNS])
 
 
 def _cell(value: Any) -> Any:
-    return repr(value) if isinstance(value, float) else value
+    return repr(value) if isinstance(value, float) else cell(value) if isinstance(value, str) else value

@@ -184,11 +184,10 @@ def imports_of(path: Path) -> Imports:
 def _imports_of(path: Path, text: bytes) -> Imports:
     reader = _Reader(path)
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):  # of others: whoever imports it will say so
+        reader.visit(ast.parse(text))
+        reader.follow_names()
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # of others: whoever imports it will say so
         return Imports(is_computed=True)
-    reader.visit(tree)
-    reader.follow_names()
     return reader.imports
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from odernn import foreign
 from verification.tasks import files
 from verification.tasks.images import DataError
 
@@ -55,7 +56,7 @@ def _read_ts(path: Path, text: str) -> Series:
         tags[words[0].casefold()] = words[1:]
     else:
         raise _damaged(path, len(text.splitlines()), "the file ends without @data")
-    if tags.get("@timestamps", ["false"])[0].casefold() == "true":
+    if tags.get("@timestamps", [])[:1] and tags["@timestamps"][0].casefold() == "true":
         raise DataError(f"{path}: has time stamps, which this reader does not know. Use the version without.")
     said = tags.get("@classlabel", [])
     if not said or said[0].casefold() != "true" or len(said) < 2:
@@ -117,7 +118,9 @@ Case = tuple[NDArray[np.float64], int]
 
 def _case(path: Path, number: int, channels: list[str], label: str, classes: tuple[str, ...]) -> Case:
     if label not in classes:
-        raise _damaged(path, number, f"ends with {label[:40]!r}, which is none of the classes {', '.join(classes)}")
+        raise _damaged(
+            path, number, f"ends with {label[:40]!r}, which is none of the classes {foreign.short(', '.join(classes))}"
+        )
     if not channels:
         raise _damaged(path, number, "a case without numbers")
     try:
@@ -150,8 +153,8 @@ def _together(
 
 def _number(tags: dict[str, list[str]], tag: str) -> int | None:
     said = tags.get(tag, [])
-    return int(said[0]) if said and said[0].isdigit() else None
+    return int(said[0]) if said and re.fullmatch("[0-9]{1,18}", said[0]) else None
 
 
 def _damaged(path: Path, number: int, what: str) -> DataError:
-    return DataError(f"{path}, line {number}: {what}. {files.AGAIN}")
+    return DataError(f"{path}, line {number}: {foreign.short(what)}. {files.AGAIN}")

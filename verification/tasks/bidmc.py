@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from odernn import foreign
 from verification.tasks import files
 from verification.tasks.images import DataError
 from verification.tasks.task import (
@@ -216,13 +217,13 @@ def _columns(path: Path, names: tuple[str, ...]) -> list[NDArray[np.float64]]:
         raise DataError(f"{path}: is no text ({error}). {files.AGAIN}") from error
     missing = [name for name in names if name not in header]
     if missing:
-        raise DataError(f"{path}: has no column {missing[0]!r}, only {', '.join(header)}. {files.AGAIN}")
+        raise DataError(f"{path}: has no column {missing[0]!r}, only {foreign.short(', '.join(header))}. {files.AGAIN}")
     try:
         table = np.loadtxt(
             io.StringIO(text), delimiter=",", skiprows=1, usecols=[header.index(name) for name in names], ndmin=2
         )
     except ValueError as error:
-        raise DataError(f"{path}: {error}. {files.AGAIN}") from error
+        raise DataError(f"{path}: {foreign.short(str(error))}. {files.AGAIN}") from error
     return list(table.T)
 
 

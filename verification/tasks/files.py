@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
+import io
 import lzma
 import os
 import shlex
+import struct
 import tarfile
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import IO
 
+from odernn import foreign
+from odernn.foreign import ForeignError
 from verification.tasks.images import DataError
 from verification.tasks.task import Root
 
 ENVIRONMENT = "ODERNN_DATA"
 AGAIN = "Delete the file and fetch it again."
-PACKED: Mapping[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".xz": lzma.decompress}
+PACKED = (".gz", ".xz")
 """A file may lie there packed, with one of these endings added to its official name."""
+MOST = foreign.MOST_DATA
+"""Bytes of a file, packed or not, and of a member of an archive: the largest official one has half as many."""
 
 
 def folder_of(task: str, root: Root) -> Path:
@@ -64,14 +70,13 @@ def find(task: str, root: Root, name: str, subfolders: Iterable[str]) -> Path:
 def read(path: Path, *, md5: str | None = None) -> bytes:
     """The content, unpacked if the name ends in .gz or .xz. DataError if it cannot be read, or is not of that MD5."""
     try:
-        content = path.read_bytes()
+        content = foreign.content(path, MOST)
+        if path.suffix in PACKED:
+            content = foreign.unpacked(content, path.suffix, MOST)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
-    if path.suffix in PACKED:
-        try:
-            content = PACKED[path.suffix](content)
-        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-            raise DataError(f"{path}: is not a complete {path.suffix} file ({error}). {AGAIN}") from error
+    except ForeignError as error:
+        raise DataError(f"{path}: {error}. {AGAIN}") from None
     if md5 is not None:
         digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
         if digest != md5:
@@ -135,9 +140,6 @@ def extract(
             for member, target in members.items():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 unfinished[member].replace(target)
-        except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error) as error:
-            reason = str(error).partition("\n")[0].rstrip(":")  # tarfile adds a line for every kind it has tried
-            raise DataError(f"{archive}: is not a complete archive ({reason}). {AGAIN}") from error
         except OSError as error:
             raise DataError(
                 f"{archive}: cannot be unpacked ({error.strerror or error}). Make room, or choose another folder."
@@ -145,18 +147,43 @@ def extract(
 
 
 def _contents(archive: Path, members: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    if zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive) as zipped:
-            listed = zipped.namelist()
-            for member in members:
-                yield member, zipped.read(_ending_in(archive, listed, member))
-    else:
-        with tarfile.open(archive) as tarred:
-            listed = [entry.name for entry in tarred.getmembers() if entry.isfile()]
+    """Each member and its bytes. DataError where the archive is damaged, or holds more than ``MOST`` bytes of one."""
+    try:
+        content = foreign.content(archive, MOST)
+        if content.startswith(b"PK"):
+            with zipfile.ZipFile(io.BytesIO(content)) as zipped:
+                for member in members:
+                    yield member, _bounded(zipped.open(_ending_in(archive, zipped.namelist(), member)))
+            return
+        if content.startswith(_GZIP):
+            content = foreign.unpacked(content, ".gz", MOST)
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tarred:
+            listed = [entry.name for entry in tarred.getmembers() if entry.isreg()]
             for member in members:
                 file = tarred.extractfile(_ending_in(archive, listed, member))
-                assert file is not None  # a regular file
-                yield member, file.read()
+                if file is None:
+                    raise ForeignError(f"is not a complete archive: its {member} is no file")
+                yield member, _bounded(file)
+    except ForeignError as error:
+        raise DataError(f"{archive}: {error}. {AGAIN}") from None
+    except _DAMAGED as error:  # each kind of damage has an error of its own
+        reason = str(error).partition("\n")[0].rstrip(":") or type(error).__name__
+        raise DataError(f"{archive}: is not a complete archive ({reason}). {AGAIN}") from error
+
+
+_GZIP = b"\x1f\x8b"
+_DAMAGED = (
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, RuntimeError, ValueError, LookupError, OverflowError),
+)
+
+
+def _bounded(file: IO[bytes]) -> bytes:
+    with file:
+        held = file.read(MOST + 1)
+    if len(held) > MOST:
+        raise ForeignError(f"holds a file of more than {MOST} bytes")
+    return held
 
 
 def _ending_in(archive: Path, listed: Iterable[str], member: str) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
 import shlex
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -14,6 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from odernn import foreign
+from odernn.foreign import ForeignError
 from verification.tasks.images import DataError, ImageSource
 
 Split = Literal["train", "test"]
@@ -70,16 +70,18 @@ def read_idx(path: Path, *, dimensions: int, md5: str) -> NDArray[np.uint8]:
     Format: big-endian integers 0x00000800 + dimensions, then the length of every dimension, then the bytes.
     """
     try:
-        packed = path.read_bytes()
+        packed = foreign.content(path, foreign.MOST_DATA)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
+    except ForeignError as error:
+        raise DataError(f"{path}: {error}. {_AGAIN}") from None
     checksum = hashlib.md5(packed, usedforsecurity=False).hexdigest()
     if checksum != md5:
         raise DataError(f"{path}: MD5 is {checksum}, the official file has {md5}. {_AGAIN}")
     try:
-        data = gzip.decompress(packed)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: is not a complete gzip file ({error}). {_AGAIN}") from error
+        data = foreign.unpacked(packed, ".gz")
+    except ForeignError as error:
+        raise DataError(f"{path}: {error}. {_AGAIN}") from None
     return _parse_idx(data, dimensions=dimensions, path=path)
 
 

@@ -14,7 +14,9 @@ those of shorter recordings, so that the last row is the end of each.
 from __future__ import annotations
 
 import hashlib
+import io
 import re
+import struct
 import wave
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -171,13 +173,12 @@ def split_of(names: list[str]) -> list[int]:
 def read(path: Path, rate: int) -> NDArray[np.float64]:
     """The samples of a mono PCM file in [−1, 1); DataError if it is another kind of file, or damaged."""
     try:
-        with wave.open(str(path), "rb") as file:
+        with wave.open(io.BytesIO(files.read(path)), "rb") as file:
             kind = file.getnchannels(), file.getsampwidth(), file.getframerate()
             promised, content = file.getnframes(), file.readframes(file.getnframes())
-    except (wave.Error, EOFError) as error:
-        raise DataError(f"{path}: is no complete PCM .wav file ({error or 'it ends early'}). {files.AGAIN}") from error
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
+    except (wave.Error, EOFError, ArithmeticError, ValueError, RuntimeError, struct.error) as error:
+        reason = str(error) or "it ends early"  # wave lets through what seeking and unpacking raise
+        raise DataError(f"{path}: is no complete PCM .wav file ({reason}). {files.AGAIN}") from error
     channels, width, found_rate = kind
     if channels != 1 or found_rate != rate or width not in (1, 2, 4):
         raise DataError(

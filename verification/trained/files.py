@@ -10,11 +10,10 @@ for `odernn train`; its other tables may be left out.
 
 from __future__ import annotations
 
-import json
 import pickle
 import re
-import tomllib
 import warnings
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from odernn import foreign
+from odernn.foreign import ForeignError
 from verification.trained import CheckpointError
 from verification.training import TrainingError, checkpoints, configuration, own_files
 from verification.training.configuration import Configuration
@@ -73,7 +74,7 @@ def read(path: Path, *, config: str | Path | None = None, row: str | None = None
 
 
 def _tensors(file: Path) -> tuple[dict[str, Tensor], Mapping[str, Any]]:
-    return (_unpickled(file), {}) if file.suffix.casefold() in PICKLES else _safe(file)
+    return (_tensors_by_name(file), {}) if file.suffix.casefold() in PICKLES else _safe(file)
 
 
 def _file_of(path: Path) -> Path:
@@ -114,9 +115,10 @@ def _safe(path: Path) -> tuple[dict[str, Tensor], Mapping[str, Any]]:
     return checkpoint.part(MODEL), checkpoint.facts
 
 
-def _unpickled(path: Path) -> dict[str, Tensor]:
-    """Tensors by name of a .pt file that holds nothing else; any other pickle is refused."""
+def unpickled(path: Path) -> Any:
+    """What a .pt file holds, by torch.load(weights_only=True). CheckpointError for any other pickle."""
     try:
+        _check_stored(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the protocol of a pickle that is then read, or refused with reasons
             loaded = torch.load(path, map_location="cpu", weights_only=True)
@@ -125,12 +127,27 @@ def _unpickled(path: Path) -> dict[str, Tensor]:
             f'Checkpoint "{path}" is refused: {_refusal(str(error))} Where you trust it, save its tensors alone, '
             "torch.save(model.state_dict(), FILE) or safetensors, and give that file."
         ) from None
-    except Exception as error:  # any bytes at all may be given
+    except Exception as error:  # any bytes at all may be given, and each part of torch has errors of its own
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise CheckpointError(
-            f'Checkpoint "{path}" cannot be read: {_short(reason)}. It is truncated, or no file of torch.save; use '
-            "another one."
+            f'Checkpoint "{path}" cannot be read: {foreign.short(reason, 160)}. It is truncated, or no file of '
+            "torch.save; use another one."
         ) from None
+    return loaded
+
+
+def _check_stored(path: Path) -> None:
+    """torch.save compresses nothing: what is compressed may be a thousand times as long, and is refused unread."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                if member.compress_type != zipfile.ZIP_STORED or member.file_size > member.compress_size:
+                    raise ForeignError(f'its part "{member.filename}" is compressed, as torch.save writes none')
+
+
+def _tensors_by_name(path: Path) -> dict[str, Tensor]:
+    """Those of a .pt file that holds nothing else."""
+    loaded = unpickled(path)
     if not isinstance(loaded, Mapping) or not loaded or not all(isinstance(name, str) for name in loaded):
         raise CheckpointError(
             f'Checkpoint "{path}" holds a {type(loaded).__name__}, and no tensors by name. Save model.state_dict().'
@@ -142,13 +159,14 @@ def _unpickled(path: Path) -> dict[str, Tensor]:
             f'Checkpoint "{path}": "{others[0]}" is a {type(loaded[others[0]]).__name__} and no tensor{where}. A '
             "state_dict has tensors only."
         )
-    return {name: _plain(value, name, path) for name, value in loaded.items()}
+    return {name: plain(value, name, path) for name, value in loaded.items()}
 
 
 def _refusal(said: str) -> str:
     """What torch's many lines say of this file: a name that the pickle asks for, or that it is none of torch.save."""
     if asked := re.search(r"GLOBAL ([\w.]+)", said):
-        return f"it asks for {asked[1]}, which is more than tensors, and such a pickle can run any code."
+        name = foreign.short(asked[1], 160)
+        return f"it asks for {name}, which is more than tensors, and such a pickle can run any code."
     operand = re.search(r"Unsupported operand \d+", said)
     reason = f" ({operand[0][0].lower()}{operand[0][1:]})" if operand else ""
     return (
@@ -161,20 +179,30 @@ def _has_tensors_only(value: Any) -> bool:
     return isinstance(value, Mapping) and len(value) > 0 and all(isinstance(entry, Tensor) for entry in value.values())
 
 
-def _plain(value: Tensor, name: str, path: Path) -> Tensor:
+def plain(value: Tensor, name: str, path: Path) -> Tensor:
     """Its numbers, without gradient; torch.save also keeps tensors that are packed, or have no numbers at all."""
-    if value.layout != torch.strided or value.is_quantized or value.device.type != "cpu":
-        kind = value.device.type if value.device.type != "cpu" else str(value.layout).removeprefix("torch.")
-        kind = str(value.dtype).removeprefix("torch.") if value.is_quantized else kind
+    if kind := _other_than_plain(value):
+        shape = "" if value.is_nested else f" of shape {tuple(value.shape)}"  # a nested one has none
         raise CheckpointError(
-            f'Checkpoint "{path}": "{name}" of shape {tuple(value.shape)} is stored as {kind}. Save it as an ordinary '
-            "tensor: value.to_dense() or value.dequantize(), on the CPU."
+            f'Checkpoint "{path}": "{name}"{shape} is stored as {kind}. Save it as an ordinary tensor: '
+            "value.to_dense(), value.dequantize() or value.contiguous(), on the CPU."
         )
     return value.detach().resolve_conj().resolve_neg()
 
 
-def _short(text: str, most: int = 160) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _other_than_plain(value: Tensor) -> str:
+    """What it is instead of a number for each entry; "" of an ordinary tensor."""
+    if value.is_nested:
+        return "a nested tensor"
+    if value.device.type != "cpu":
+        return value.device.type
+    if value.is_quantized:
+        return str(value.dtype).removeprefix("torch.")
+    if value.layout != torch.strided:
+        return str(value.layout).removeprefix("torch.")
+    if value.numel() * value.itemsize > value.untyped_storage().nbytes():
+        return "fewer numbers that are repeated"
+    return ""
 
 
 # --- which network it is
@@ -193,9 +221,9 @@ def _described(
     if not beside.exists():
         raise CheckpointError(f'Checkpoint "{path}" holds tensors, but nothing says of which network. {DESCRIBE}')
     try:
-        facts = json.loads(beside.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise CheckpointError(f'"{beside}" cannot be read: {str(error).splitlines()[0]}. {DESCRIBE}') from None
+        facts = foreign.read_json(beside, non_finite=True)
+    except (OSError, ForeignError) as error:
+        raise CheckpointError(f'"{beside}" cannot be read: {foreign.said(error)}. {DESCRIBE}') from None
     plain = facts.get("configuration") if isinstance(facts, dict) else None
     return Stored(path, tensors, _from_plain(plain, beside), kind, str(beside), own_files.of(facts))
 
@@ -206,7 +234,8 @@ def _from_plain(plain: Any, path: Path) -> Configuration:
     try:
         return configuration.from_mapping(plain)
     except TrainingError as error:
-        raise CheckpointError(f'"{path}": its configuration is none that this odernn knows: {error}') from None
+        said = foreign.short(str(error))
+        raise CheckpointError(f'"{path}": its configuration is none that this odernn knows: {said}') from None
 
 
 def _configured(file: str | Path, row: str | None, task: str | None) -> Configuration:
@@ -215,10 +244,10 @@ def _configured(file: str | Path, row: str | None, task: str | None) -> Configur
     if str(file) in configuration.names() or not path.is_file():
         return configuration.read(file, row)
     try:
-        text = path.read_text(encoding="utf-8")
-        tables = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CheckpointError(f'Configuration "{file}" cannot be read: {str(error).splitlines()[0]}.') from None
+        text = foreign.text_of(path)
+        tables = foreign.parsed_toml(text)
+    except (OSError, ForeignError) as error:
+        raise CheckpointError(f'Configuration "{file}" cannot be read: {foreign.said(error)}. Correct it.') from None
     if ROWS in tables or row is not None:
         return configuration.read(file, row)
     stand_ins: dict[str, Any] = {

@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from odernn import foreign
 from verification.trained import CheckpointError, published_unicornn
 from verification.trained.files import Stored
-from verification.training import network
+from verification.training import SettingError, network
 
 if TYPE_CHECKING:
     from verification.tasks.task import TaskSpec
+    from verification.training.configuration import Network
     from verification.training.network import TaskNetwork
 
 RECURRENT, READOUT = "recurrent.", "readout."
 WIDENED = {torch.bfloat16: torch.float32, torch.float16: torch.float32}
+ROOM, LARGE = 4, 100
+"""A network described with so many times as many neurons as the file has rows, and more layers than this, is none."""
 HOW_NOT_WHAT = ("execution", "backward")
 """Options of cells about how steps are computed: here they are those of the reference."""
 
@@ -75,10 +79,11 @@ def load(stored: Stored, spec: TaskSpec) -> Trained:
         notes.append("dt and α are those of [network], rounded to float32 as the published code does.")
     elif not any(name.startswith((RECURRENT, READOUT)) for name in tensors):
         tensors, in_file = {RECURRENT + name: value for name, value in tensors.items()}, _by_the_cell_s_name
-    model = network.build(plan, spec, seed=0, dtype=torch.float32)
+    _check_described(stored, plan)
+    model = _built(stored, plan, spec, torch.float32)
     weights = [name for name, _ in model.named_parameters()]
     if (dtype := _dtype(tensors, weights, path, notes)) != torch.float32:
-        model = network.build(plan, spec, seed=0, dtype=dtype)
+        model = _built(stored, plan, spec, dtype)
     expected = model.state_dict()
     has_readout = any(name.startswith(READOUT) for name in tensors)
     if not has_readout:
@@ -94,6 +99,25 @@ def load(stored: Stored, spec: TaskSpec) -> Trained:
         reason = str(error).strip().splitlines()[-1].strip()
         raise CheckpointError(f'Checkpoint "{path}": {reason} Give the file of a network that was trained.') from None
     return Trained(stored, model.eval(), has_readout, mapping, tuple(notes))
+
+
+def _check_described(stored: Stored, plan: Network) -> None:
+    """CheckpointError for a network that is many times as large as the file: it would be built only to be refused."""
+    widest = max((size for value in stored.tensors.values() for size in value.shape), default=0)
+    if plan.hidden_size > ROOM * max(widest, LARGE) or plan.num_layers > max(len(stored.tensors), LARGE):
+        raise CheckpointError(
+            f'Checkpoint "{stored.path}" has {len(stored.tensors)} tensors of at most {widest} rows or columns, but '
+            f"{stored.described_by} describes hidden_size {plan.hidden_size}, num_layers {plan.num_layers}. Correct "
+            "the description, or give the file of that network."
+        )
+
+
+def _built(stored: Stored, plan: Network, spec: TaskSpec, dtype: torch.dtype) -> TaskNetwork:
+    try:
+        return network.build(plan, spec, seed=0, dtype=dtype)
+    except SettingError as error:
+        refused = foreign.short(str(stored.configuration.located(error)))
+        raise CheckpointError(f'Checkpoint "{stored.path}", described by {stored.described_by}: {refused}') from None
 
 
 def _quoted(name: str) -> str:

@@ -12,7 +12,7 @@ from torch import nn
 from odernn.bounds.network import certify
 from odernn.bounds.reconstruction import PRECISIONS
 from odernn.cells.unicornn import UnICORNN
-from verification.measure.trained_network import orthogonality
+from verification.measure.trained_network import effective_steps, orthogonality
 from verification.registry import Registry
 from verification.trained import (
     CheckpointError,
@@ -35,6 +35,9 @@ NOTHING_KNOWN = (
 )
 READ_AT = 'icml: "dt ≪ 1 sufficiently small" names no dt; its statements are read at the dt of this network.'
 
+MOST_WEIGHT, LEAST_STEP = 1e30, 1e-150
+"""Beyond them products of a few weights, or the square of a step, are no numbers of float64 or of the file's dtype."""
+
 Report = Callable[[str, int, int], None]
 
 
@@ -52,6 +55,7 @@ def try_network(trained: Trained, sample: Sample, registry: Registry, report: Re
     Raises CheckpointError if the cell refuses to run with these weights.
     """
     wide = runs.widened(trained.model)
+    _check_sizes(trained, wide)
     _try_to_run(trained, wide, sample)
     loss = runs.loss_gradients(wide, sample) if trained.has_readout else None
     found = try_recurrent(trained.recurrent, wide.recurrent, sample, registry, loss, report)
@@ -87,6 +91,30 @@ def try_recurrent(
         notes.append(NOTHING_KNOWN)
     rows += weight_rows.rebuilt_rows(wide, sample)
     return Ledger(tuple(rows), tuple(notes))
+
+
+def _check_sizes(trained: Trained, wide: TaskNetwork) -> None:
+    """CheckpointError for weights of which no bound can be computed: an overflow elsewhere is a fault of ours.
+
+    Cells without bounds in logarithms of float64 are measured, whatever comes of it.
+    """
+    path, network = trained.stored.path, wide.recurrent
+    if not isinstance(network, UnICORNN):
+        return
+    for name, weight in wide.named_parameters():
+        if weight.numel() and float(largest := weight.detach().abs().max()) > MOST_WEIGHT:
+            raise CheckpointError(
+                f'Checkpoint "{path}": "{name}" has entries up to {largest:.3g} in modulus, beyond {MOST_WEIGHT:g}: no '
+                "bound can be computed with them. Give an earlier checkpoint of the run."
+            )
+    for layer in range(network.num_layers):
+        steps = effective_steps(network.coefficients(layer))
+        if float(steps.min()) < LEAST_STEP:
+            raise CheckpointError(
+                f'Checkpoint "{path}": the step dt·σ̂(c) of neuron {int(steps.argmin())} of layer {layer + 1} is '
+                f"{float(steps.min()):.3g}, below {LEAST_STEP:g}: it stands still, and no bound can be computed. Give "
+                "an earlier checkpoint of the run."
+            )
 
 
 def _try_to_run(trained: Trained, wide: TaskNetwork, sample: Sample) -> None:

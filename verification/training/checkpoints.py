@@ -20,6 +20,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from odernn import foreign
+from odernn.foreign import ForeignError
 from verification.training import TrainingError
 from verification.training.optimizers import Parts
 
@@ -143,9 +145,11 @@ def read(path: Path) -> Checkpoint:
         )
     facts = _facts(path, header)
     if facts.get("format") not in (1, FORMAT):
+        versions, layout = facts.get("versions"), foreign.shown(facts.get("format"))
+        wrote = foreign.shown(versions.get("odernn") if isinstance(versions, dict) else "unknown").strip("'")
         raise TrainingError(
-            f'Checkpoint "{path}" has the layout {facts.get("format")}, this odernn reads 1 to {FORMAT}. Read it with '
-            f"the version that wrote it ({facts.get('versions', {}).get('odernn', 'unknown')})."
+            f'Checkpoint "{path}" has the layout {layout}, this odernn reads 1 to {FORMAT}. Read it with the version '
+            f"that wrote it ({wrote})."
         )
     return Checkpoint(tensors, facts)
 
@@ -154,11 +158,11 @@ def _facts(path: Path, header: Mapping[str, str]) -> dict[str, Any]:
     """The JSON of the header, verified. TrainingError if it is not what was written."""
     text = header[FACTS]
     try:
-        facts = json.loads(text)
-    except ValueError:
-        facts = None
+        facts = foreign.parsed_json(text, non_finite=True)
+    except ForeignError as error:
+        raise DamagedCheckpointError(f'Checkpoint "{path}" is damaged: its header: {error}. Use another one.') from None
     if not isinstance(facts, dict):
-        raise DamagedCheckpointError(f'Checkpoint "{path}" is damaged: its header is no JSON. Use another one.')
+        raise DamagedCheckpointError(f'Checkpoint "{path}" is damaged: its header has no table. Use another one.')
     promised = header.get(FACTS_DIGEST)
     if promised is None and facts.get("format") == 1:
         return facts

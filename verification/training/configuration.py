@@ -17,18 +17,20 @@ Every key is known or refused with its line and the nearest known one.
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import difflib
 import hashlib
 import itertools
 import json
 import sys
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from odernn import foreign
 from odernn.cells import name_of as cell_name
+from odernn.foreign import ForeignError
 from verification.training import SettingError, TrainingError
 from verification.training.optimizer_classes import OPTIMIZERS, arguments
 from verification.training.places import ROWS, KeyPlace, Places
@@ -241,7 +243,10 @@ def read(file: str | Path, row: str | None = None) -> Configuration:
 
     Raises TrainingError with the file, the line, and what would be right.
     """
-    return _chosen(file, row, *_parsed(file))
+    try:
+        return _chosen(file, row, *_parsed(file))
+    except TrainingError as error:
+        raise TrainingError(foreign.short(str(error))) from None
 
 
 def _chosen(file: str | Path, row: str | None, tables: dict[str, Any], text: str) -> Configuration:
@@ -269,17 +274,16 @@ def _parsed(file: str | Path) -> tuple[dict[str, Any], str]:
     """The tables of a file, and its text."""
     path = FOLDER / f"{file}.toml" if str(file) in names() else Path(file)
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        text = foreign.text_of(path)
+    except (OSError, ForeignError) as error:
         raise TrainingError(
-            f'Configuration "{file}" cannot be read: {(reason or str(error)).lower()}. Give a file, or one of: '
+            f'Configuration "{file}" cannot be read: {foreign.said(error)}. Give a file, or one of: '
             f"{', '.join(names())}."
         ) from None
     try:
-        return tomllib.loads(text), text
-    except tomllib.TOMLDecodeError as error:
-        raise TrainingError(f'Configuration "{file}" is no TOML: {error}.') from None
+        return foreign.parsed_toml(text), text
+    except ForeignError as error:
+        raise TrainingError(f'Configuration "{file}": {error}. Correct that line.') from None
 
 
 def from_mapping(tables: Mapping[str, Any], *, where: Places | None = None) -> Configuration:
@@ -295,7 +299,7 @@ def from_mapping(tables: Mapping[str, Any], *, where: Places | None = None) -> C
         task=TaskChoice(
             name=_taken(task, "task", "name", _text, place),
             standardise=_taken(task, "task", "standardise", _truth, place, default=False),
-            options=task,
+            options=_plain_options(task, "task", place),
         ),
         network=Network(
             cell=cell_name(_taken(network, "network", "cell", _text, place)),
@@ -305,7 +309,7 @@ def from_mapping(tables: Mapping[str, Any], *, where: Places | None = None) -> C
             readout_init=_taken(
                 network, "network", "readout_init", _one_of(*READOUT_INITS), place, default=READOUT_INITS[0]
             ),
-            options=network,
+            options=_plain_options(network, "network", place),
         ),
         optimizer=_optimizer(optimizer, place),
         training=_training(training, place),
@@ -321,6 +325,19 @@ def _table(tables: Mapping[str, Any], name: str, place: Places) -> Mapping[str, 
             f"{place(name)}: the table [{name}] is missing. The files in verification/training/configurations show all."
         )
     return table
+
+
+def _plain_options(table: dict[str, Any], name: str, place: Places) -> dict[str, Any]:
+    """What the task or the cell takes: anything but TOML's dates and times, which a record of the run cannot hold."""
+    for key, value in table.items():
+        if _has_time(value):
+            raise TrainingError(f"{place(name, key)}: holds a date or a time; write a number or a text.")
+    return table
+
+
+def _has_time(value: Any) -> bool:
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return isinstance(value, (datetime.date, datetime.time)) or any(map(_has_time, inner))
 
 
 _REQUIRED = object()

@@ -12,6 +12,8 @@ import numpy as np
 import torch
 
 import odernn
+from odernn import foreign
+from odernn.foreign import ForeignError
 from verification.training import TrainingError
 
 
@@ -41,28 +43,33 @@ def checksums(facts: Mapping[str, Any]) -> dict[str, Any]:
 def check_same(path: Path, facts: Mapping[str, Any]) -> None:
     """TrainingError that says what differs, unless the folder's run is this one."""
     try:
-        there = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise TrainingError(f'"{path}" cannot be read ({error}). Train into another folder.') from None
+        there = foreign.read_json(path, non_finite=True)
+    except (OSError, ForeignError) as error:
+        raise TrainingError(f'"{path}" cannot be read ({foreign.said(error)}). Train into another folder.') from None
     old = there.get("configuration") if isinstance(there, dict) else None
     if not isinstance(old, dict) or not all(isinstance(table, dict) for table in old.values()):
         raise TrainingError(f'"{path}" is not what `odernn train` writes. Put it back, or train into another folder.')
     facts = json.loads(to_json(facts))  # lists, not tuples, as the file has them
     new = facts["configuration"]
     differing = [
-        f"[{table}] {key}: {_get(old, table, key)!r} there, {_get(new, table, key)!r} here"
+        f"[{table}] {key}: {_shown(_get(old, table, key))} there, {_shown(_get(new, table, key))} here"
         for table in new
         for key in sorted({*old.get(table, {}), *new[table]})
         if _get(old, table, key) != _get(new, table, key)
     ]
     for name, of in (("SHA-256 of the data", checksums), ("processes", lambda run: run.get("processes"))):
         if not differing and of(there) != of(facts):
-            differing.append(f"{name}: {of(there)} there, {of(facts)} here")
+            differing.append(f"{name}: {_shown(of(there))} there, {_shown(of(facts))} here")
     if differing:
+        said = foreign.short("; ".join(differing))
         raise TrainingError(
-            f'Folder "{path.parent}" has a run of another configuration: {"; ".join(differing)}. Name another folder, '
+            f'Folder "{path.parent}" has a run of another configuration: {said}. Name another folder, '
             "or train with the configuration of that run."
         )
+
+
+def _shown(value: Any) -> str:
+    return foreign.short(repr(value), 200)
 
 
 def _get(tables: Mapping[str, Any], table: str, key: str) -> Any:

@@ -5,13 +5,13 @@ Only their paths are recorded. A record never makes anything load them: who goes
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from odernn import cells
+from odernn import cells, foreign
 from odernn.folders import digest
+from odernn.foreign import ForeignError
 from verification import tasks
 from verification.training import TrainingError
 from verification.training.configuration import Configuration
@@ -43,8 +43,8 @@ def of(facts: Any) -> dict[str, Any]:
 def check_record(path: Path, configuration: Configuration) -> None:
     """``check`` with what run.json says, if it can be read: what else is wrong with it is found later."""
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError):
+        facts = foreign.read_json(path, non_finite=True)
+    except (OSError, ForeignError):
         return
     check(facts, configuration, f'Folder "{path.parent}"')
 

@@ -6,7 +6,7 @@ A folder may hold an unfinished run: then it has no result. Whatever does not fi
 from __future__ import annotations
 
 import csv
-import json
+import io
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,11 +14,14 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, TypeAlias
 
+from odernn import foreign
+from odernn.foreign import ForeignError
 from verification.training import TrainingError
 from verification.training.folder import LOG, MONITOR, RESULT, RUN
 
 Evaluation: TypeAlias = Mapping[str, float | None]
 """An evaluation: the columns of log.csv; None where the task has no such number, or it is not finite."""
+_AGAIN = "It is damaged; train again into another folder."
 NEEDED = ("epoch", "step", "train_loss", "validation_loss", "validation_accuracy", "seconds")
 
 
@@ -127,11 +130,11 @@ def read(folder: Path) -> RunRecord:
 def _facts(path: Path) -> Mapping[str, Any]:
     """run.json, or result.json, which begins with the same."""
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
+        facts = foreign.read_json(path, non_finite=True)
     except FileNotFoundError:
         raise TrainingError(f'"{path}" does not exist: `odernn train` writes it first.') from None
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise TrainingError(f'"{path}" cannot be read: {error}.') from None
+    except (OSError, ForeignError) as error:
+        raise TrainingError(f'"{path}" cannot be read: {foreign.said(error)}. {_AGAIN}') from None
     configuration = facts.get("configuration") if isinstance(facts, dict) else None
     whole = (
         isinstance(configuration, dict)
@@ -160,10 +163,11 @@ def _history(path: Path) -> tuple[Evaluation, ...]:
     if not path.exists():
         return ()
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            lines = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise TrainingError(f'"{path}" cannot be read: {error}.') from None
+        lines = list(csv.reader(io.StringIO(foreign.text_of(path), newline="")))
+    except (OSError, ForeignError) as error:
+        raise TrainingError(f'"{path}" cannot be read: {foreign.said(error)}. {_AGAIN}') from None
+    except csv.Error as error:
+        raise TrainingError(f'"{path}" cannot be read: {error}. {_AGAIN}') from None
     if not lines or not set(NEEDED) <= set(lines[0]):
         raise TrainingError(f'"{path}" does not begin with the names of its columns: {", ".join(NEEDED)}.')
     rows: list[Evaluation] = []
@@ -218,7 +222,8 @@ def _check_result(path: Path, facts: Mapping[str, Any], run: RunRecord) -> None:
         raise TrainingError(f'"{path}" is the result of another configuration than that of {RUN} beside it.')
     best = int(run.best["epoch"] or 0) if run.best else 0
     if (result.get("epochs"), result.get("best_epoch")) != (run.epochs, best):
+        said = [foreign.short(str(result.get(name)), 60) for name in ("epochs", "best_epoch")]
         raise TrainingError(
-            f'"{path}" speaks of {result.get("epochs")} epochs, the best {result.get("best_epoch")}, but {LOG} beside '
+            f'"{path}" speaks of {said[0]} epochs, the best {said[1]}, but {LOG} beside '
             f"it of {run.epochs}, the best {best}. They are of two runs; train again, or put the right files together."
         )

@@ -16,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from odernn.foreign import shown
 from verification.certify.limit import LimitData
 from verification.instance import (
     MAX_STEPS,
@@ -25,7 +26,6 @@ from verification.instance import (
     encode_number,
     from_plain,
     is_float64,
-    shown,
     strict_fields,
     strict_name,
     to_plain,

@@ -272,6 +272,9 @@ def test_an_execution_that_finds_no_driver_says_so(monkeypatch: pytest.MonkeyPat
 def test_an_unknown_execution_gets_the_nearest_name():
     with pytest.raises(ValueError, match=r'No execution is called "troch"\. Did you mean "torch"'):
         executions.get("troch")
+    for name in (7, ["cpu"], None):
+        with pytest.raises(ValueError, match=r'No execution is called ".*"\. (Choose from: torch, cpu|Did you mean)'):
+            executions.get(name)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("lengths", [None, (4, 0, 7), (7, 7, 1)])

@@ -163,7 +163,7 @@ def test_table_of_one_claim(capsys: pytest.CaptureFixture[str]) -> None:
         (["verify", "--task", "mnist", "--data", "."], "no file train-images-idx3-ubyte.gz"),
         (["verify", "--task", "mnist", "--download"], "--data FOLDER"),
         (["verify", "--claims", "nowhere"], '"nowhere" does not exist'),
-        (["verify", "--expect", "nowhere.json"], "cannot be read (No such file or directory)"),
+        (["verify", "--expect", "nowhere.json"], "cannot be read (no such file or directory)"),
         (["verify", "--seed", "x"], "`odernn verify --help` shows"),
         (["witness", "nope"], "`odernn witness --help` shows"),
         (["verify", "--json", "--full"], "--full: is about the table, which --json replaces"),

@@ -277,7 +277,7 @@ def test_bad_usage_is_one_line_that_says_what_to_do(
 
 def test_bytes_that_are_no_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
-    assert refused(capsys, "bytes.json") == "odernn: bytes.json: it is not a text file (in UTF-8).\n"
+    assert refused(capsys, "bytes.json") == "odernn: bytes.json: it is not a text file (in UTF-8): byte 0.\n"
     (tmp_path / "bytes.toml").write_bytes(b"A\x00")
     assert "it is not a text file" in refused(capsys, "bytes.toml")
 

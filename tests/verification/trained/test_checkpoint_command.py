@@ -278,6 +278,22 @@ def test_weights_that_the_cell_refuses_to_run(capsys: pytest.CaptureFixture[str]
     assert "is of a network that cannot be run: dt² A reaches" in line and "Give a smaller dt" in line
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("w", 3e38, r'"recurrent.layers.0.w" has entries up to 3e+38 in modulus, beyond 1e+30'),
+        ("c", -400.0, "of neuron 0 of layer 1 is 3.83e-175, below 1e-150: it stands still"),
+    ],
+)
+def test_weights_of_which_no_bound_can_be_computed(
+    capsys: pytest.CaptureFixture[str], name: str, value: float, said: str
+) -> None:
+    """Products of the first, and the square of the step of the second, are no numbers."""
+    path = saved(Path.cwd(), change={f"recurrent.layers.0.{name}": torch.full((4,), value)})
+    line = fails(capsys, ["--checkpoint", str(path), "--config", "network.toml"])
+    assert said in line and "earlier checkpoint" in line
+
+
 def test_a_bidirectional_network_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     text = UNICORNN.replace("alpha = 1.0", "alpha = 1.0\nbidirectional = true")
     rows = lines_of(capsys, str(saved(Path.cwd(), text)), "--config", "network.toml")

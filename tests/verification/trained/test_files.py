@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,7 @@ def test_dtypes(tmp_path: Path) -> None:
         (torch.ones(4, dtype=torch.float64), "several dtypes: float32, float64"),
         (torch.ones(4).to_sparse(), r"is stored as sparse_coo\. Save it as an ordinary tensor: value\.to_dense\(\)"),
         (torch.ones(4, device="meta"), "is stored as meta"),
+        (torch.ones(1).expand(4), r"of shape \(4,\) is stored as fewer numbers that are repeated.*value\.contiguous"),
     ],
 )
 def test_numbers_of_another_kind_are_never_converted(tmp_path: Path, value: torch.Tensor, said: str) -> None:
@@ -210,6 +212,41 @@ def test_numbers_of_another_kind_are_never_converted(tmp_path: Path, value: torc
     torch.save(state | {"recurrent.layers.0.w": value}, tmp_path / "net.pt")
     with pytest.raises(CheckpointError, match=said):
         read(tmp_path / "net.pt")
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_a_nested_tensor_and_a_compressed_file_are_refused(tmp_path: Path) -> None:
+    state = dict(read(saved(tmp_path)).model.state_dict())
+    nested = torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)])
+    torch.save(state | {"recurrent.layers.0.w": nested}, tmp_path / "net.pt")
+    with pytest.raises(CheckpointError, match=r'layers\.0\.w" is stored as a nested tensor'):
+        read(tmp_path / "net.pt")
+    torch.save(state, tmp_path / "net.pt")
+    with (
+        zipfile.ZipFile(tmp_path / "net.pt") as old,
+        zipfile.ZipFile(tmp_path / "b.pt", "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for member in old.infolist():
+            new.writestr(member.filename, old.read(member))
+    with pytest.raises(CheckpointError, match=r'its part ".*data\.pkl" is compressed'):
+        read(tmp_path / "b.pt")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("hidden_size = 4", "hidden_size = 100000"), ("_layers = 2", "_layers = 2000000")]
+)
+def test_a_network_that_no_file_of_this_size_holds_is_not_built(tmp_path: Path, old: str, new: str) -> None:
+    path = saved(tmp_path)
+    with pytest.raises(
+        CheckpointError, match=r"tensors of at most 4 rows.*--config describes.*Correct the description"
+    ):
+        read(path, UNICORNN.replace(old, new))
+
+
+def test_a_setting_that_the_cell_refuses_is_located(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    with pytest.raises(CheckpointError, match=rf'"{path}", described by --config: "{tmp_path}/network.toml", line 11'):
+        read(path, UNICORNN.replace("dt = 0.2", "dt = -0.2"))
 
 
 def test_buffers_may_be_narrower_and_not_wider(tmp_path: Path) -> None:

@@ -42,8 +42,14 @@ WRONG = {
     "rate of a group": ("lr = 0.003", "lr = -0.003", r"line 22, lr: adamw: Invalid learning rate: -0\.003"),
     "too large": ("hidden_size = 6", "hidden_size = 99999999999", r"line 7: unicornn: .*allocate memory"),
     "signs": ("seed = 3", "re_sign_every = 1", r"line 30, re_sign_every: UnICORNN has no scaled Cayley"),
-    "twice": ("[training]", "[network]\n[training]", r"is no TOML: Cannot declare \('network',\) twice \(at line 24"),
-    "no toml": ("epochs = 3", "epochs 3", r"is no TOML: .*line 25"),
+    "a time": ("steps = 12", "steps = [1, {at = 07:32:00}]", r"line 4, steps: holds a date or a time"),
+    "deep": ("[training]", "a = " + "[" * 5000 + "\n[training]", "is nested too deeply"),
+    "twice": (
+        "[training]",
+        "[network]\n[training]",
+        r"is not valid TOML: Cannot declare \('network',\) twice \(line 24",
+    ),
+    "no toml": ("epochs = 3", "epochs 3", r"is not valid TOML: .*line 25"),
 }
 
 

@@ -1,0 +1,201 @@
+"""Files from anywhere: a regular file of bounded length, strict JSON and TOML, and packed bytes unpacked up to a limit.
+
+Every reader of a file that somebody gives goes through here and raises the error of its own, with the name of the file
+and the next step; what is raised here says the place and the reason. Nothing is executed.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+MOST_TEXT = 16 * 2**20
+"""Bytes of a file of text."""
+MOST_DATA = 256 * 2**20
+"""Bytes of what is unpacked."""
+DEEPEST = 64
+"""Lists and tables inside one another."""
+MOST_DIGITS = 4_300
+"""Of a whole number: what Python reads and prints; TOML has hexadecimal ones, too."""
+_DECIMAL = re.compile(r"(?<![\w.])\d[\d_]*+\.\d[\w+-]*+(?![ \t]*\.)")
+
+
+class ForeignError(ValueError):
+    """What a file holds is not what may be there: place and reason, without the name of the file."""
+
+
+def said(error: OSError | ForeignError) -> str:
+    """Why a file cannot be read, in small letters."""
+    return (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+
+
+def shown(value: object, most: int = 60) -> str:
+    """The value for an error message, cut to one short line."""
+    text = ascii(value)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def short(text: str, most: int = 1_000) -> str:
+    """The text of an error, without the middle where a file made it longer; the next step is at its end."""
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
+
+
+def content(path: Path, most: int = MOST_TEXT) -> bytes:
+    """The content of a regular file, of which no more than ``most`` bytes are ever held.
+
+    OSError if the file cannot be opened; ForeignError if it is none to be read to its end, or longer.
+    """
+    nonblocking = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer would be waited for
+    with open(os.open(path, os.O_RDONLY | nonblocking | getattr(os, "O_BINARY", 0)), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ForeignError("it is a device, a pipe or a folder")
+        held = file.read(most + 1)
+    if len(held) > most:
+        raise ForeignError(f"it has more than {most} bytes")
+    return held
+
+
+def text_of(path: Path, most: int = MOST_TEXT) -> str:
+    """The content as text, without a byte order mark. Raises as ``content``, and for what is not UTF-8."""
+    held = content(path, most)
+    try:
+        text = held.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ForeignError(f"it is not a text file (in UTF-8): byte {error.start}") from None
+    if "\0" in text:
+        raise ForeignError(f"it is not a text file (in UTF-8): byte {held.index(0)} is zero")
+    return text
+
+
+# --- JSON and TOML
+
+
+def parsed_json(text: str, *, non_finite: bool = False) -> Any:
+    """The plain data of JSON: no key twice, no half of a character, and unless ``non_finite`` no NaN and no 1e999."""
+    numbers: dict[str, Any] = {} if non_finite else {"parse_constant": _constant, "parse_float": _finite}
+    try:
+        value = json.loads(text, object_pairs_hook=_without_duplicates, **numbers)
+        _check(value)
+        if re.search(r"\\u[dD][89a-fA-F]", text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        reason = f"it is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except UnicodeEncodeError:
+        reason = "a text holds half of a character, \\ud800 to \\udfff"
+    except ForeignError as error:
+        reason = str(error)
+    except ValueError:
+        reason = "a number has thousands of digits"
+    else:
+        return value
+    raise ForeignError(reason)
+
+
+def parsed_toml(text: str) -> dict[str, Any]:
+    """The tables of TOML, which itself refuses a key that is twice; inf, nan and dates are for the caller to refuse."""
+    try:
+        for number, line in enumerate(text.split("\n"), 1):  # tomllib takes the square of the parts of a key
+            if line.count(".") > DEEPEST and _DECIMAL.sub("", line).count(".") > DEEPEST:
+                raise ForeignError(f"line {number}: a key of more than {DEEPEST} parts")
+        value = tomllib.loads(text)
+        _check(value)
+    except tomllib.TOMLDecodeError as error:
+        place = re.sub(r"\(at line (\d+), column (\d+)\)", r"(line \1, column \2)", str(error))
+        reason = f"it is not valid TOML: {place}"
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except ForeignError as error:
+        reason = str(error)
+    except ValueError:
+        reason = "a number has thousands of digits"
+    else:
+        return value
+    raise ForeignError(reason)
+
+
+def read_json(path: Path, *, non_finite: bool = False) -> Any:
+    """``parsed_json`` of ``text_of``."""
+    return parsed_json(text_of(path), non_finite=non_finite)
+
+
+def _constant(name: str) -> None:
+    raise ForeignError(f"{name} is no number of strict JSON")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ForeignError(f"{digits[:40]} is no number that a float can hold")
+    return value
+
+
+def _without_duplicates(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in table:
+            raise ForeignError(f'the key "{key}" is given twice; remove one')
+        table[key] = value
+    return table
+
+
+def _check(value: Any) -> None:
+    """Level by level, so that nothing here is as deep as the value."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        inner: list[Any] = []
+        for each in level:
+            inner.extend(each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+            if isinstance(each, int) and abs(each) >= 10**MOST_DIGITS:
+                raise ForeignError("a number has thousands of digits")
+        if not (level := inner):
+            return
+    raise ForeignError(f"it is nested too deeply, more than {DEEPEST} times")
+
+
+# --- packed files
+
+
+def unpacked(packed: bytes, ending: str, most: int = MOST_DATA) -> bytes:
+    """What a .gz or .xz file holds. ForeignError if it is damaged or holds more than ``most`` bytes.
+
+    Those of xz may ask for 128 MiB of memory, what ``xz -9`` needs.
+    """
+    import gzip
+    import lzma
+    import zlib
+
+    try:
+        if ending == ".gz":
+            with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+                held = file.read(most + 1)
+        else:
+            held = _of_xz(packed, most)
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, MemoryError) as error:
+        raise ForeignError(f"is not a complete {ending} file ({error or 'it ends early'})") from None
+    if len(held) > most:
+        raise ForeignError(f"unpacks to more than {most} bytes")
+    return held
+
+
+def _of_xz(packed: bytes, most: int) -> bytes:
+    """All its streams, one after another, with zeros between them."""
+    import lzma
+
+    held = bytearray()
+    while packed and len(held) <= most:
+        decoder = lzma.LZMADecompressor(memlimit=128 * 2**20)
+        held += decoder.decompress(packed, most + 1 - len(held))
+        if not decoder.eof and len(held) <= most:
+            raise EOFError("it ends early")
+        packed = decoder.unused_data.lstrip(b"\0")
+    return bytes(held)
