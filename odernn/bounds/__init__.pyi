@@ -15,6 +15,7 @@ from odernn.bounds import routes as routes
 from odernn.bounds import sam as sam
 from odernn.bounds import sensitivity as sensitivity
 from odernn.bounds import sharp as sharp
+from odernn.bounds import switching as switching
 from odernn.bounds import words as words
 from odernn.bounds.network import LayerBounds as LayerBounds
 from odernn.bounds.network import LogBound as LogBound

@@ -41,7 +41,7 @@ def test_the_text_of_a_folder_names_its_files(folder: str) -> None:
     only(
         [
             "odernn.bounds.certify",
-            "odernn.bounds.network.states.exact_state_logs",
+            "odernn.bounds.jacobian.rate_bound",
             "odernn.bounds.sharp.log_suprema_at",
             "odernn.architecture.graph_of",
             "odernn.architecture.files.read",

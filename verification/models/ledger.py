@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from odernn.cells.recurrent import RecurrentNetwork
+from odernn.cells.unicornn import UnICORNN
 from verification.models.layers import SAMPLES, Seen
 from verification.monitors import measuring
 from verification.registry import Registry
@@ -75,7 +76,8 @@ def of_module(name: str, module: nn.Module, seen: Seen) -> CellLedger | None:
     work = steps * sum(int(layer.hidden_size) for layer in module.layers)
     count = min(batch, SAMPLES if work <= MOST_WORK else FEW)
     sample = Sample(sequences.u[:, :count].detach().double().cpu(), torch.zeros(count), None, _spec(steps, count))
-    own = copy.deepcopy(module).cpu().requires_grad_(True)
+    own = copy.deepcopy(module).cpu()
+    own = (own.unlimited() if isinstance(own, UnICORNN) else own).requires_grad_(True)
     own.batch_first = False  # the sample is (time, K, input)
     wide = copy.deepcopy(own)
     if not any(parameter.is_complex() for parameter in own.parameters()):

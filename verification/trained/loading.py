@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from odernn import foreign
+from odernn.cells.unicornn import UnICORNN
 from verification.trained import CheckpointError, published_unicornn
 from verification.trained.files import Stored
 from verification.training import SettingError, network
@@ -98,6 +99,11 @@ def load(stored: Stored, spec: TaskSpec) -> Trained:
     except RuntimeError as error:  # of a number that the cell is not defined for, such as dt < 0
         reason = str(error).strip().splitlines()[-1].strip()
         raise CheckpointError(f'Checkpoint "{path}": {reason} Give the file of a network that was trained.') from None
+    if isinstance(model.recurrent, UnICORNN) and model.recurrent.limit is not None:
+        notes.append(
+            "The growth of its neurons is limited: w, below, is what the limit makes of the file's free_w and c."
+        )
+        model.recurrent = model.recurrent.unlimited()
     return Trained(stored, model.eval(), has_readout, mapping, tuple(notes))
 
 

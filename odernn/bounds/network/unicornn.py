@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 EXTRA_GROWTH = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Growth over the whole run, beyond the smallest, that forms may cost for what they gain in r_a."""
 
+SLOPES_ROUNDED = 1e-5
+"""Added to logarithms of what dw/dfree_w and dw/dc are factors of, which are computed from float32 entries."""
+
 FORM_SHARES = tuple(k / 8 for k in range(9))
 """Powers of the best form: in that of 1 a step grows least, near the form 1 norms differ least from Euclid's."""
 
@@ -52,10 +55,10 @@ def layers_of(network: UnICORNN, question: Question) -> tuple[NeuronBounds, ...]
     ``question.rms_energy`` is the measured rms of √(αy² + z²) for the estimate of the rebuilding error; without it
     that of the largest states.
     """
-    weights, steps = weights_of(network), question.steps
+    weights, steps = weights_of(network.unlimited()), question.steps
     inputs = gradient.input_logs(question.input_bound, weights.input_size)
     states = [inputs, *(state_bounds.exact_state_logs(layer, steps) for layer in weights.stack)]
-    gradients = _gradients(weights, states, steps, question.target_bound)
+    gradients = _by_what_is_learned(network, _gradients(weights, states, steps, question.target_bound))
     computed = _computed(weights, steps)
     rebuilt = _rebuilt(weights, inputs, computed, steps)
     found = tuple(
@@ -70,14 +73,30 @@ def layers_of(network: UnICORNN, question: Question) -> tuple[NeuronBounds, ...]
     )
 
 
+def _by_what_is_learned(network: UnICORNN, gradients: Sequence[Mapping[str, LogBound]]) -> list[Mapping[str, LogBound]]:
+    """With a limit of growth w is a function of free_w and of h, hence of c, neuron by neuron:
+
+    |dE/dfree_w| ≤ |dE/dw| max |dw/dfree_w|,      |dE/dc| ≤ |(∂E/∂c) at fixed w| + |dE/dw| max |dw/dc|.
+    """
+    if network.limit is None:
+        return list(gradients)
+    found: list[Mapping[str, LogBound]] = []
+    for index, bounds in enumerate(gradients):
+        w, rest = bounds["w"], {name: bound for name, bound in bounds.items() if name != "w"}
+        for name, log_slope in network.log_slopes_of_w(index).items():
+            own = rest[name].value if name in rest else -math.inf
+            rest[name] = LogBound(float(np.logaddexp(own, w.value + log_slope)) + SLOPES_ROUNDED, w.theorem)
+        found.append(MappingProxyType(rest))
+    return found
+
+
 def _limited(weights: NetworkWeights, index: int, limit: GrowthLimit) -> Iterator[str]:
     """What the limit of growth promises, and what these weights give: exp(N · rate) in each neuron's best form."""
     here = math.exp(limit.steps * float(rates_of_forms(weights, index).max())) * (1 + 2.0**-40)
     yield (
-        f"{limit.steps} steps of a neuron grow by ≤ {limit.growth:g} in ‖·‖_a for all weights (thm-J (g)), "
-        f"by ≤ {math.ceil(1000 * here) / 1000:g} for these."
+        f"{limit.steps} steps of a neuron grow by ≤ {limit.growth:.15g} in ‖·‖_a for all weights (thm-J (g)), "
+        f"by ≤ {math.ceil(1000 * here) / 1000:.15g} for these, each in its best form."
     )
-    yield "θ = w is what the limit makes of free_w and h; dE/dfree_w and dE/dc are not bounded."
 
 
 def rates_of_forms(weights: NetworkWeights, index: int) -> np.ndarray:

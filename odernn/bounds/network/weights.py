@@ -74,8 +74,7 @@ def _layer(network: UnICORNN, index: int) -> StackLayer:
         alpha=float(coefficients["alpha"]),
         edges=edges,
         names=names,
-        # with a limit of growth c moves w as well, and h alone would give no bound of dE/dc
-        complement=None if layer.c is None or layer.limit else _array((-layer.c.detach().double()).sigmoid()),
+        complement=None if layer.c is None else _array((-layer.c.detach().double()).sigmoid()),
         has_bias=layer.b is not None,
     )
 

@@ -33,6 +33,11 @@ class ExactBuffers(nn.Module):
         self._checks[name] = check
         self.register_buffer(name, torch.tensor(values, dtype=torch.float64, device=device))
 
+    def drop_exact(self, name: str) -> None:
+        """The module without that buffer."""
+        del self._checks[name]
+        delattr(self, name)
+
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         exact = {name: getattr(self, name) for name in self._checks}
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]

@@ -16,6 +16,9 @@ from torch import Tensor
 
 from odernn.cells.common import arguments
 
+LIMIT = "limit_of_growth"
+"""Of a network: the buffer with (G, N), so that a state of another limit is refused."""
+
 SHRUNK = 2.0**-32
 """Share by which an interval is smaller beside 4 ε of w's dtype: its own roundings in float64, with αh² ≤ STIFFEST."""
 
@@ -24,6 +27,9 @@ SMALLEST_STEP = 1e-9
 
 SMALLEST_SHARE = 2.0**-40
 """σ̂(v) from below: for α = 0 the interval begins at w = 0, where a = 0 is no form, and no w is there."""
+
+MOST_A_STEP = 10.0
+"""Largest log G/N."""
 
 STIFFEST = 3.999
 """Largest α dt²: at αh² = 4 no form is left, and the interval of w ends in the point 0."""
@@ -62,9 +68,19 @@ class GrowthLimit:
         return (shrunk * (low + (high - low) * share)).to(free.dtype)
 
     def free_for(self, w: Tensor, step_size: Tensor, alpha: Tensor) -> Tensor:
-        """The v of w, or of the nearest w in the middle 98 % of the interval: v = logit((w − w₋)/(w₊ − w₋))."""
+        """v = logit((w − w₋)/(w₊ − w₋)) of w, or of the nearest w between 0.99 w₋ and 0.99 w₊."""
         low, high = self.interval(step_size, alpha)
-        return torch.logit(((w.double() - low) / (high - low)).clamp(0.01, 0.99)).to(w.dtype)
+        inside = torch.minimum(torch.maximum(w.double(), 0.99 * low), 0.99 * high)
+        return torch.logit(((inside - low) / (high - low)).clamp(min=SMALLEST_SHARE)).to(w.dtype)
+
+
+def check_same_limit(values: Sequence[float], growth: float, steps: int) -> None:
+    """Nothing, or an error about (G, N) of a state learned under another limit: there its v are other weights."""
+    if list(values) != [growth, steps]:
+        raise ValueError(
+            f"growth, steps are {values[0]:.15g}, {values[1]:.15g} in the state, but {growth:.15g}, {steps} in the "
+            "network. Build the network with those of the state."
+        )
 
 
 def checked_limit(
@@ -83,6 +99,11 @@ def checked_limit(
             "Give a number above 1."
         )
     arguments.positive_integer("steps", steps)
+    if math.log(value) > MOST_A_STEP * steps:
+        raise ValueError(
+            f"growth is {growth} in steps={steps}, more than e^{MOST_A_STEP:g} a step, which limits nothing that "
+            "trains. Give a smaller growth, or leave growth and steps out."
+        )
     for layer, (step, stiffness) in enumerate(zip(dt, alpha, strict=True), 1):
         if stiffness * step**2 > STIFFEST:
             raise ValueError(

@@ -92,13 +92,16 @@ class UnICORNNLayer(nn.Module):
 
     def pulled(self, dt: Tensor, alpha: Tensor, by_w: Tensor, by_h: Tensor) -> dict[str, Tensor]:
         """Gradients by free_w and c of a layer with a limit, from those by w and h."""
-        names = [name for name in ("free_w", "c") if getattr(self, name) is not None]
+        leaves = {name: value.detach().clone().requires_grad_() for name, value in self.named_parameters(recurse=False)}
+        leaves = {name: value for name, value in leaves.items() if name in ("free_w", "c")}
         with torch.enable_grad():
-            found = self.coefficients(dt, alpha)
+            found = torch.func.functional_call(
+                _Coefficients(self), {f"layer.{k}": v for k, v in leaves.items()}, (dt, alpha)
+            )
             of = [(found["w"], by_w)] + ([] if self.c is None else [(found["step_size"], by_h)])
             values, grads = zip(*of, strict=True)
-            pulled = torch.autograd.grad(values, [getattr(self, name) for name in names], grads)
-        return dict(zip(names, pulled, strict=True))
+            pulled = torch.autograd.grad(values, list(leaves.values()), grads)
+        return dict(zip(leaves, pulled, strict=True))
 
     @torch.no_grad()
     def limit_growth(self, dt: Tensor, alpha: Tensor) -> None:
@@ -106,3 +109,14 @@ class UnICORNNLayer(nn.Module):
         if self.limit is not None and self.free_w is not None:
             found = self.coefficients(dt, alpha)
             self.free_w.copy_(self.limit.free_for(self.free_w, found["step_size"], found["alpha"]))
+
+
+class _Coefficients(nn.Module):
+    """A layer's ``coefficients`` as a module's forward, for torch.func.functional_call."""
+
+    def __init__(self, layer: UnICORNNLayer) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, dt: Tensor, alpha: Tensor) -> StepCoefficients:
+        return self.layer.coefficients(dt, alpha)

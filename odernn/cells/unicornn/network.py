@@ -17,6 +17,7 @@ from odernn.cells.common import arguments
 from odernn.cells.common.sequences import Sequences, State
 from odernn.cells.common.time_scales import memory_in_steps
 from odernn.cells.unicornn.arguments import Scheme, check_alpha, checked_previous, checked_scheme
+from odernn.cells.unicornn.growth import LIMIT
 from odernn.cells.unicornn.layer import UnICORNNLayer
 from odernn.cells.unicornn.oscillators import OscillatorStack
 from odernn.executions.autocast import is_autocasting
@@ -247,10 +248,18 @@ class UnICORNN(OscillatorStack):
             return self
         found = copy.deepcopy(self)
         found.limit = None
+        found.drop_exact(LIMIT)
         for index, layer in enumerate(found.layers):
             w = self.coefficients(index)["w"].detach().clone()
             layer.limit, layer.free_w, layer.w = None, None, nn.Parameter(w)
         return found
+
+    def log_slopes_of_w(self, index: int) -> dict[str, float]:
+        """log max |dw/dθ| over the neurons of ``layers[index]``, θ = free_w and c; of a network with a limit."""
+        layer, number = self.layers[index], index // self.directions
+        one = torch.ones_like(layer.like[:, 0])
+        slopes = layer.pulled(self.dt[number], self.alpha[number], one, torch.zeros_like(one))
+        return {name: math.log(max(float(slope.abs().max()), 5e-324)) for name, slope in slopes.items()}
 
     def _before(self, sequences: Sequences, previous_input: Tensor | None) -> Tensor:
         """u_0, (batch, input)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Unpack
 
 import torch
@@ -23,7 +24,7 @@ from odernn.cells.unicornn.arguments import (
     checked_mode,
     checked_skip,
 )
-from odernn.cells.unicornn.growth import checked_limit
+from odernn.cells.unicornn.growth import LIMIT, check_same_limit, checked_limit
 from odernn.cells.unicornn.layer import UnICORNNLayer
 from odernn.executions.recurrence import Backward, StepCoefficients
 
@@ -70,6 +71,9 @@ class OscillatorStack(RecurrentNetwork):
         self.register_exact("alpha", alphas, check_alpha, device=device)
         drawn = checked_initial_c(initial_c)
         self.limit = checked_limit(growth, steps, dts, alphas)
+        if self.limit is not None:
+            given = self.limit.growth, self.limit.steps
+            self.register_exact(LIMIT, given, partial(check_same_limit, growth=given[0], steps=given[1]), device=device)
         self.layers = nn.ModuleList(  # type: ignore[assignment]
             UnICORNNLayer(
                 self._level_size(below),

@@ -12,10 +12,12 @@ import torch
 
 from odernn import UnICORNN
 from odernn.bounds import certify
+from odernn.bounds.network.unicornn import rates_of_forms
+from odernn.bounds.network.weights import weights_of
 from odernn.cells.unicornn.growth import STIFFEST, GrowthLimit
 from tests.odernn.cells.unicornn_book import F64, VARIANTS, network, normal
 
-LIMITS = [(1.001, 1), (3.0, 64), (1e3, 784), (1e30, 5)]
+LIMITS = [(1.001, 1), (3.0, 64), (1e3, 784), (1e20, 5)]
 """(G, N)."""
 
 
@@ -158,10 +160,49 @@ def test_steps_of_a_trained_network_grow_by_no_more_and_certify_knows(seed: int)
     assert len(says) == 2 and all("20 steps of a neuron grow by ≤ 3 in ‖·‖_a" in each for each in says)
     here = [float(each.split("by ≤ ")[-1].split(" for")[0]) for each in says]
     assert all(1.0 <= value <= 3.0 for value in here) and max(here) > 1.2
-    assert not any("θ = c" in line.quantity for layer in report.layers for line in layer.bounds)
-    assert any(
-        "θ = c" in line.quantity for line in certify(model.unlimited(), input_bound=1.0, steps=20).layers[0].bounds
+    rates = [float(rates_of_forms(weights_of(model.unlimited()), index).max()) for index in range(2)]
+    assert here == pytest.approx([math.exp(20 * rate) for rate in rates], abs=1e-3)
+
+
+@pytest.mark.parametrize("steps", [20, 400])
+def test_no_gradient_by_what_is_learned_exceeds_the_bound_of_certify(steps: int) -> None:
+    """One neuron driven against its momentum: dE/dc grows through w, beyond what h alone would give."""
+    model = UnICORNN(1, 1, dt=0.44, alpha=20.0, growth=1.05, steps=steps, dtype=F64)
+    layer = model.layers[0]
+    with torch.no_grad():
+        layer.V.fill_(4.0), layer.free_w.zero_(), layer.c.zero_()
+        y, z, inputs = torch.zeros(1, 1, dtype=F64), torch.zeros(1, 1, dtype=F64), []
+        for _ in range(steps):
+            inputs.append(torch.where(z < 0, 1.0, -1.0).to(F64))
+            _, (y, z) = model(inputs[-1][None], (y[None], z[None]))
+            y, z = y[0], z[0]
+    output, _ = model(torch.stack(inputs))
+    (0.5 * (output[-1] + output[-1].detach().sign()) ** 2).sum().backward()
+    report = certify(model, input_bound=1.0, target_bound=1.0, steps=steps).layers[0]
+    bounds = {line.quantity.split("θ = ")[1]: line.log for line in report.bounds if "θ = " in line.quantity}
+    gradients = {name: float(each.grad.abs().max()) for name, each in layer.named_parameters()}
+    assert set(bounds) == set(gradients)
+    for name, size in gradients.items():
+        assert math.log(size) <= bounds[name], name
+
+
+def test_an_admitted_weight_stays_where_it_is_drawn_however_wide_the_interval() -> None:
+    options = {"dt": 0.05, "alpha": 0.5, "dtype": F64}
+    plain, wide = (
+        UnICORNN(2, 200, generator=torch.Generator().manual_seed(1), **options, **limit)
+        for limit in ({}, {"growth": 10.0, "steps": 5})
     )
+    torch.testing.assert_close(wide.coefficients(0)["w"], plain.coefficients(0)["w"], rtol=1e-6, atol=1e-6)
+
+
+def test_a_state_of_another_limit_is_refused_and_frozen_parameters_have_gradients_by_the_recursion() -> None:
+    model, other = limited(), network(2, growth=1e3, steps=20)
+    with pytest.raises(RuntimeError, match=r"growth, steps are 3, 20 in the state, but 1000, 20 in the network"):
+        other.load_state_dict(model.state_dict())
+    u, by_output = normal(4, 2, 2), normal(4, 2, 3, seed=3)
+    wanted = model.bptt(u, by_output)
+    model.requires_grad_(False)
+    assert all(torch.equal(each, wanted[name]) for name, each in model.bptt(u, by_output).items())
 
 
 REFUSED = [
@@ -170,6 +211,7 @@ REFUSED = [
     ({"growth": 1.0, "steps": 3}, "growth is 1.0, but no product of steps shrinks"),
     ({"growth": math.nan, "steps": 3}, "growth is nan"),
     ({"growth": math.inf, "steps": 3}, "growth is inf"),
+    ({"growth": 1e100, "steps": 1}, r"more than e\^10 a step"),
     ({"growth": 2.0, "steps": 0}, "steps"),
     ({"growth": 2.0, "steps": 9, "dt": 0.9, "alpha": 5.0}, r"alpha dt² of layer 1 is 4\.05"),
 ]

@@ -349,3 +349,12 @@ def test_a_pickle_is_an_error_with_the_reason(capsys: pytest.CaptureFixture[str]
     save_file({"x": torch.zeros(2)}, "x.safetensors")
     line = fails(capsys, ["--checkpoint", "x.safetensors", "--config", "network.toml"])
     assert 'lacks "dt", of shape (2,) (and 9 more); it has "x" instead.' in line, line
+
+
+def test_a_network_of_limited_growth_is_tried_as_the_map_that_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its w is made of free_w and c: rows are those of the same network with w as a parameter."""
+    limited = UNICORNN.replace("alpha = 1.0", "alpha = 1.0\ngrowth = 3.0\nsteps = 20")
+    rows = lines_of(capsys, str(saved(Path.cwd(), limited)), "--config", "network.toml")
+    assert {row["statement"] for row in rows} >= {"icml-C.1", "thm-S", "thm-J", "thm-G"}
+    assert {row["quantity"] for row in rows if "abs(dE/dw)" in str(row["quantity"])}
+    assert {row["verdict"] for row in rows if row["statement"] == "thm-J"} == {"not-refuted"}
