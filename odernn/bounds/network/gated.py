@@ -134,6 +134,7 @@ def _of_torch(network: nn.RNNBase, number: int, level: Level, steps: int) -> Lay
     ]
     if network.mode == "LSTM":
         lines.append(QuantityBound("|c_n|, n ≤ N", float(pushed(1.0, steps)[-1]), STATES))
+        lines.append(unknown("|ĉ_n| as computed", "the rounding of gates and sums is not followed here"))
     lines.append(unknown("‖∂X_N/∂X_1‖₂", NO_JACOBIAN))
     return LayerTheory(tuple(lines), above, None, names, NO_JACOBIAN)
 
