@@ -438,6 +438,19 @@ def test_newton_needs_at_most_six_iterations_and_works_in_float32():
 # --- coefficients
 
 
+@pytest.mark.parametrize(("eta", "y"), [(0.1, 10.0), (0.01, 100.0)])
+@pytest.mark.parametrize("K", [-1e4, -1e5, -1e6])
+def test_a_saturated_stage_is_solved_for_whatever_its_weight(eta, y, K):
+    """tanh is −1 there, so y₊ = y − η, to a few roundings of y."""
+    network = ODERNN(1, 1, tableau=tableaus.IMPLICIT_MIDPOINT, eta=eta)
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight.zero_()
+        network.layers[0].K_1.fill_(K)
+        after = float(network(torch.zeros(1, 1, 1), torch.full((1, 1, 1), y))[0])
+    assert abs(after - (y - eta)) < 2e-7 * y
+
+
 def test_coefficients_are_exact_buffers_or_parameters():
     fixed, learned = network(tableaus.RK4), network(tableaus.RK4, learn_coefficients=True)
     assert fixed.layers[0].coefficients.B.tolist() == [1 / 6, 1 / 3, 1 / 3, 1 / 6]
