@@ -438,6 +438,30 @@ def test_newton_needs_at_most_six_iterations_and_works_in_float32():
 # --- coefficients
 
 
+@pytest.mark.parametrize(("dtype", "error"), [(torch.float64, 1e-14), (torch.float32, 1e-5)])
+@pytest.mark.parametrize("g", [1e-6, 1e-3, 1e2, 1e4, 1e6])
+def test_a_gate_costs_no_digits_whatever_its_size(g, dtype, error):
+    """A gate g beside M = 1/g is none, in steps and in their gradients."""
+
+    def rows_and_gradients(coefficients, dtype):
+        A, B = coefficients
+        tableau = MatrixTableau(1, {1: Stage((("tanh", 1),))}, {(1, 1): A}, {1: B})
+        network = ODERNN(1, 1, tableau=tableau, eta=0.3, dtype=dtype)
+        weights = list(network.parameters())
+        with torch.no_grad():
+            for place, weight in enumerate(weights):
+                weight.fill_(0.7 - 0.2 * place)
+        rows = network(drives.to(dtype))[0]
+        return [rows, *torch.autograd.grad(rows.square().mean(), weights)]
+
+    drives = torch.randn(5, 64, 1, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    expected = rows_and_gradients((Coefficient(0.5), Coefficient(1)), torch.float64)
+    gate = Gate(g, y=[[0.0]])
+    found = rows_and_gradients((Coefficient(0.5 / g, gate), Coefficient(1 / g, gate)), dtype)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one.to(torch.float64), other, rtol=0, atol=error)
+
+
 @pytest.mark.parametrize(("eta", "y"), [(0.1, 10.0), (0.01, 100.0)])
 @pytest.mark.parametrize("K", [-1e4, -1e5, -1e6])
 def test_a_saturated_stage_is_solved_for_whatever_its_weight(eta, y, K):
