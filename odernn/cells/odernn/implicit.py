@@ -92,9 +92,12 @@ class CoupledStages:
             by_p += [(of_p / power + slope) / 2, (of_p / power - slope) / 2]
         K = torch.cat(by_p)
         segments = [pair for stage in structure.stages.values() for pair in stage.segments]
-        segments += [(SQUARE, 2 * structure.stages[j].size) for j in self.gated.values()]
+        slopes = [eta.new_full((size,), NONLINEARITIES[name].shared_slope) for name, size in segments]
+        for name, j in self.gated.items():
+            segments.append((SQUARE, 2 * structure.stages[j].size))
+            slopes += [2 * self._half_constant(name, j).detach()] * 2  # where y and k are 0
         activation = Activation([name for name, _ in segments], [size for _, size in segments])
-        slope = torch.cat([eta.new_full((size,), NONLINEARITIES[name].shared_slope) for name, size in segments])
+        slope = torch.cat(slopes)
         with torch.no_grad():
             P, h = shared_factor(K.detach(), slope), eta.detach()
         Q = self._moves("B", tuple(structure.B))
@@ -149,6 +152,11 @@ class CoupledStages:
             else:
                 parts.append(values[f"b_{i}"] if stage.bias else drive.new_zeros(stage.size))
         for name, j in self.gated.items():
-            constant = values.get(f"{name}_gate", drive.new_zeros(()))
-            parts += [spread(constant, structure.stages[j].size) / self.powers[name] / 2] * 2
+            parts += [self._half_constant(name, j)] * 2
         return parts
+
+    def _half_constant(self, name: str, j: int) -> Tensor:
+        """Half the constant of a gate, in units of its power."""
+        power = self.powers[name]
+        constant = self.step.values.get(f"{name}_gate", power.new_zeros(()))
+        return spread(constant, self.step.structure.stages[j].size) / power / 2

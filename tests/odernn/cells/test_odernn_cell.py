@@ -438,10 +438,10 @@ def test_newton_needs_at_most_six_iterations_and_works_in_float32():
 # --- coefficients
 
 
-@pytest.mark.parametrize(("dtype", "error"), [(torch.float64, 1e-14), (torch.float32, 1e-5)])
-@pytest.mark.parametrize("g", [1e-6, 1e-3, 1e2, 1e4, 1e6])
-def test_a_gate_costs_no_digits_whatever_its_size(g, dtype, error):
-    """A gate g beside M = 1/g is none, in steps and in their gradients."""
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("g", [1e-6, 1e-3, 1.0, 1e2, 1e4, 1e6])
+def test_a_gate_costs_no_digits_whatever_its_size(g, dtype):
+    """A gate g beside M = 1/g is none, in steps and in their gradients: two roundings a step are ten."""
 
     def rows_and_gradients(coefficients, dtype):
         A, B = coefficients
@@ -459,7 +459,7 @@ def test_a_gate_costs_no_digits_whatever_its_size(g, dtype, error):
     gate = Gate(g, y=[[0.0]])
     found = rows_and_gradients((Coefficient(0.5 / g, gate), Coefficient(1 / g, gate)), dtype)
     for one, other in zip(found, expected, strict=True):
-        torch.testing.assert_close(one.to(torch.float64), other, rtol=0, atol=error)
+        torch.testing.assert_close(one.to(torch.float64), other, rtol=0, atol=10 * torch.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize(("eta", "y"), [(0.1, 10.0), (0.01, 100.0)])
