@@ -101,6 +101,7 @@ class SequenceSolver:
     stalled         the correction below which a sample that contracts no more has no more digits, whatever tolerance
                     was given
     moved           how far an error of 1 in p moves a stage
+    norm            ‖K‖, of maximum norms: how far an error of 1 in p moves z
     """
 
     def __init__(
@@ -122,6 +123,7 @@ class SequenceSolver:
         self.tolerance = newton.tolerance_for(len(K), K.dtype)
         self.stalled = Newton().tolerance_for(len(K), K.dtype)
         self.moved = max(float(HU.abs().sum(1).max()), torch.finfo(K.dtype).tiny)
+        self.norm = float(K.abs().sum(1).max())
         self.iteration = SharedIteration(P.transpose(0, 1).contiguous(), slope)
         self.most = min(SHARED_ITERATIONS, newton.max_iterations)
         self.next_factor = 0
@@ -143,12 +145,16 @@ class SequenceSolver:
             mean = activation.slopes(z, gate)[0].mean(0)
             P = shared_factor(recurrence.K, mean)
             self.iteration = SharedIteration(P.transpose(0, 1).contiguous(), mean)
-        if error <= limit:
+        if error <= limit and (1 + self.norm) * self.aim <= self.tolerance:  # δp = (I − d̄ K)⁻¹ r hides no larger r
             return taken, None
-        scales = sizes / self.moved
-        most = max(self.most - taken, 3)
-        more, solved = self.iteration.run_each(z, p, phi, self.aim * scales, max(self.aim, self.stalled) * scales, most)
-        taken += more
+        solved = torch.ones_like(sizes, dtype=torch.bool)
+        if not error <= limit:
+            scales, most = sizes / self.moved, max(self.most - taken, 3)
+            accepted = max(self.aim, self.stalled) * scales
+            more, solved = self.iteration.run_each(z, p, phi, self.aim * scales, accepted, most)
+            taken += more
+        z = c + matrices.product(recurrence.K, p)
+        solved = solved & ~self._missed(activation.value(z, gate) - p, z, gate, y, p)
         if bool(solved.all()):
             return taken, None
         return self._one_by_one(n, y, c, gate, p, (~solved).nonzero().squeeze(1), taken)
@@ -169,6 +175,21 @@ class SequenceSolver:
         self._complain(equations, NewtonOutcome(p, residual, ~failed, outcome.iterations, outcome.tolerance))
         return taken, failed
 
+    def _missed(self, gap: Tensor, z: Tensor, gate: Tensor | None, y: Tensor, p: Tensor) -> Tensor:
+        """Which samples do not solve p = φ(z) to the tolerance, from gap = φ(z) − p at z = c + K p.
+
+        An error of t in p moves z by ‖K‖ t at most, so |gap| ≤ t + max |φ(z ± ‖K‖ t) − φ(z)|, whatever the correction.
+        """
+        t = self.tolerance * ((y.abs().amax(-1) + self.step_size) / self.moved + p.abs().amax(-1)).unsqueeze(-1)
+        gap = gap.abs()
+        missed = ~(gap <= t)
+        if bool(missed.any()):
+            value, moved = self.recurrence.activation.value, self.norm * t
+            here = value(z, gate)
+            allowed = torch.maximum((value(z + moved, gate) - here).abs(), (value(z - moved, gate) - here).abs())
+            missed &= ~(gap <= t + allowed)
+        return missed.any(-1)
+
     def _equations(self, name: str, c: Tensor, gate: Tensor | None, y: Tensor) -> ActivationEquations:
         recurrence = self.recurrence
         return ActivationEquations(name, c, gate, recurrence.K, recurrence.activation, y, self.moved, self.step_size)
@@ -185,19 +206,16 @@ class SequenceSolver:
     def verify(self, y0: Tensor, rows: Tensor, p: Tensor, residual: Tensor, converged: Tensor) -> None:
         """Residuals of all steps from the equations as they stand, and whether they are what iterations promised.
 
-        The iteration changes z by P r and never looks at K again. Rounding leaves |p − φ(c + K p)| at most (1 + ‖K‖)
-        times the tolerance; a P that does not belong to K does not.
+        The iteration changes z by P r and never looks at K again: p of a P that does not belong to K misses φ(c + K p).
         """
         recurrence, everything = self.recurrence, slice(None)
         before = torch.cat((y0.unsqueeze(0), rows[:-1]))
         z = recurrence.arguments(everything, before) + matrices.product(recurrence.K, p)
-        gap = recurrence.activation.value(z, recurrence.gate(everything)) - p
+        gate = recurrence.gate(everything)
+        gap = recurrence.activation.value(z, gate) - p
         stages = gap.unflatten(-1, (-1, matrices.row_count(self.HU.transpose(0, 1))))
         residual.copy_(matrices.product(self.HU, stages).abs().amax((-1, -2)))
-        norm = 1.0 + float(recurrence.K.abs().sum(1).max())
-        sizes = before.abs().amax(-1) + self.step_size
-        sizes = sizes + self.moved * p.abs().amax(-1)
-        wrong = converged & ~(gap.abs().amax(-1) * self.moved <= norm * self.tolerance * sizes)
+        wrong = converged & self._missed(gap, z, gate, before, p)
         if bool(wrong.any()):
             n = int(wrong.any(1).nonzero()[0])
             converged &= ~wrong

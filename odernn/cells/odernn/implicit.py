@@ -5,7 +5,9 @@
 p has the slopes k_i side by side, z_i = K_i (y + η Σ_j A_ij k_j) + U_i u + b_i. The product of a slope with its gate
 g = … + Γ y + Σ_q Γ_q k_q is the difference of two more activations, squares of what is affine in y and p:
 
-    A_ij k_j = M (g ⊙ k_j) = M (u − v),     u = ((g + k_j)/2)²,     v = ((g − k_j)/2)²
+    A_ij k_j = M (g ⊙ k_j) = M 2^e (u − v),     u = ((2^−e g + k_j)/2)²,     v = ((2^−e g − k_j)/2)²
+
+with 2^e about |g|, entrywise: a difference of squares of large and small has no digits of the product.
 
 ``integrators.batch_rows`` solves and differentiates it, for a whole sequence.
 """
@@ -34,6 +36,7 @@ class CoupledStages:
 
     as_operator  False: single steps are made in torch's own operations, for whoever looks into them
     gated   the names of gated coefficients with the stage whose slope each multiplies
+    powers  2^e of each of them, (p_j,); nothing but rounding depends on it, so it has no derivative
     places  where p has each k_i, and where the squares u, then v, of each gated coefficient
     system  C, K and Q with everything that serves to solve for p, made once
     """
@@ -43,6 +46,7 @@ class CoupledStages:
         self.gated = {name: int(name.rsplit("_", 1)[1]) for name in step.structure.gate_stages}
         sizes: dict[int | str, int] = {i: stage.size for i, stage in step.structure.stages.items()}
         sizes |= {name: 2 * step.structure.stages[j].size for name, j in self.gated.items()}
+        self.powers = {name: self._power(name, j) for name, j in self.gated.items()}
         self.places, self.count = {}, 0
         for key, size in sizes.items():
             self.places[key] = slice(self.count, self.count + size)
@@ -83,13 +87,17 @@ class CoupledStages:
         for name, j in self.gated.items():
             of_y, of_p = self._gate(name, j)
             slope = self._placed(torch.eye(of_p.shape[0], dtype=eta.dtype, device=eta.device), j)
-            by_y += [of_y / 2, of_y / 2]
-            by_p += [(of_p + slope) / 2, (of_p - slope) / 2]
+            power = self.powers[name].unsqueeze(-1)
+            by_y += [of_y / power / 2] * 2
+            by_p += [(of_p / power + slope) / 2, (of_p / power - slope) / 2]
         K = torch.cat(by_p)
         segments = [pair for stage in structure.stages.values() for pair in stage.segments]
-        segments += [(SQUARE, 2 * structure.stages[j].size) for j in self.gated.values()]
+        slopes = [eta.new_full((size,), NONLINEARITIES[name].shared_slope) for name, size in segments]
+        for name, j in self.gated.items():
+            segments.append((SQUARE, 2 * structure.stages[j].size))
+            slopes += [2 * self._half_constant(name, j).detach()] * 2  # where y and k are 0
         activation = Activation([name for name, _ in segments], [size for _, size in segments])
-        slope = torch.cat([eta.new_full((size,), NONLINEARITIES[name].shared_slope) for name, size in segments])
+        slope = torch.cat(slopes)
         with torch.no_grad():
             P, h = shared_factor(K.detach(), slope), eta.detach()
         Q = self._moves("B", tuple(structure.B))
@@ -106,8 +114,24 @@ class CoupledStages:
         for j in columns:
             name = f"{letter}_{j}"
             M = dense(self.step.values[name], D)
-            total = total + (self._placed(torch.cat((M, -M), 1), name) if name in self.gated else self._placed(M, j))
+            if name in self.gated:
+                M = M * self.powers[name]
+                total = total + self._placed(torch.cat((M, -M), 1), name)
+            else:
+                total = total + self._placed(M, j)
         return total
+
+    @torch.no_grad()
+    def _power(self, name: str, j: int) -> Tensor:
+        """The power of two next to |g| where |y| and |k| are 1; 1 where g is 0."""
+        values, size = self.step.values, self.step.structure.stages[j].size
+        total = values["eta"].new_zeros(size)
+        for part in (f"{name}_gate_y", *(f"{name}_gate_k_{q}" for q in self.step.structure.gate_stages[name])):
+            if part in values:
+                total = total + dense(values[part], size).abs().sum(1)
+        if f"{name}_gate" in values:
+            total = total + spread(values[f"{name}_gate"], size).abs()
+        return torch.where(total > 0, total.log2().round().exp2(), 1.0)
 
     def _gate(self, name: str, j: int) -> tuple[Tensor, Tensor]:
         """The gate of k_j without its constant, as matrices on y and on p."""
@@ -128,6 +152,11 @@ class CoupledStages:
             else:
                 parts.append(values[f"b_{i}"] if stage.bias else drive.new_zeros(stage.size))
         for name, j in self.gated.items():
-            constant = values.get(f"{name}_gate", drive.new_zeros(()))
-            parts += [spread(constant, structure.stages[j].size).expand(structure.stages[j].size) / 2] * 2
+            parts += [self._half_constant(name, j)] * 2
         return parts
+
+    def _half_constant(self, name: str, j: int) -> Tensor:
+        """Half the constant of a gate, in units of its power."""
+        power = self.powers[name]
+        constant = self.step.values.get(f"{name}_gate", power.new_zeros(()))
+        return spread(constant, self.step.structure.stages[j].size) / power / 2

@@ -438,6 +438,43 @@ def test_newton_needs_at_most_six_iterations_and_works_in_float32():
 # --- coefficients
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("g", [1e-6, 1e-3, 1.0, 1e2, 1e4, 1e6])
+def test_a_gate_costs_no_digits_whatever_its_size(g, dtype):
+    """A gate g beside M = 1/g is none, in steps and in their gradients: two roundings a step are ten."""
+
+    def rows_and_gradients(coefficients, dtype):
+        A, B = coefficients
+        tableau = MatrixTableau(1, {1: Stage((("tanh", 1),))}, {(1, 1): A}, {1: B})
+        network = ODERNN(1, 1, tableau=tableau, eta=0.3, dtype=dtype)
+        weights = list(network.parameters())
+        with torch.no_grad():
+            for place, weight in enumerate(weights):
+                weight.fill_(0.7 - 0.2 * place)
+        rows = network(drives.to(dtype))[0]
+        return [rows, *torch.autograd.grad(rows.square().mean(), weights)]
+
+    drives = torch.randn(5, 64, 1, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    expected = rows_and_gradients((Coefficient(0.5), Coefficient(1)), torch.float64)
+    gate = Gate(g, y=[[0.0]])
+    found = rows_and_gradients((Coefficient(0.5 / g, gate), Coefficient(1 / g, gate)), dtype)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one.to(torch.float64), other, rtol=0, atol=10 * torch.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize(("eta", "y"), [(0.1, 10.0), (0.01, 100.0)])
+@pytest.mark.parametrize("K", [-1e4, -1e5, -1e6])
+def test_a_saturated_stage_is_solved_for_whatever_its_weight(eta, y, K):
+    """tanh is −1 there, so y₊ = y − η, to a few roundings of y."""
+    network = ODERNN(1, 1, tableau=tableaus.IMPLICIT_MIDPOINT, eta=eta)
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight.zero_()
+        network.layers[0].K_1.fill_(K)
+        after = float(network(torch.zeros(1, 1, 1), torch.full((1, 1, 1), y))[0])
+    assert abs(after - (y - eta)) < 2e-7 * y
+
+
 def test_coefficients_are_exact_buffers_or_parameters():
     fixed, learned = network(tableaus.RK4), network(tableaus.RK4, learn_coefficients=True)
     assert fixed.layers[0].coefficients.B.tolist() == [1 / 6, 1 / 3, 1 / 3, 1 / 6]

@@ -205,6 +205,20 @@ def test_a_hard_sample_gets_its_own_matrix_and_leaves_the_others_alone():
         assert relative(found, everything(cell, u, from_zero=True)) < AGREE
 
 
+@pytest.mark.parametrize("method", ["implicit midpoint", "gauss 2", "radau iia 3"])
+@pytest.mark.parametrize("w", [1e6, 1e8, 1e15])
+def test_saturated_stages_are_solved_however_large_the_matrix_between_them(method: str, w: float):
+    """tanh is 1 there, so the step is that of y' = z, z' = −1 − y; a correction by the shared slope is about r/w."""
+    y, zero = torch.ones(3, 1), torch.zeros(3, 1)
+    found = prepared(tableaus.get(method), fields.Oscillator(torch.tensor([w]), 1.0), 1.0)((y, zero), zero)
+    constant = fields.Oscillator(torch.tensor([1e-9], dtype=F64), 1.0)
+    state, drive = (y.to(F64), zero.to(F64)), zero.to(F64) + 50
+    expected = prepared(tableaus.get(method), constant, 1.0)(state, drive).state
+    assert found.converged.all()
+    for one, other in zip(found.state, expected, strict=True):
+        torch.testing.assert_close(one.to(F64), other, rtol=0, atol=2e-6)
+
+
 def test_the_sample_that_is_not_solved_is_named():
     cell, u = uneven()
     real = batch_walk.solve
