@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias
 
 from verification.run.limits import Limits, TimeUp, held, time_up
 from verification.run.printed import apart, descriptor_apart
-from verification.run.worker import Worker, sentence
+from verification.run.worker import Worker, called, sentence
 
 PULSE_S = 1.0
 """Between two looks at what runs."""
@@ -182,7 +182,7 @@ def _run_here(
     started = time.perf_counter()
     try:
         with _watched(key, watch), apart(), descriptor_apart(), time_up(limits.seconds):
-            return Finished(key, function(*arguments), "", time.perf_counter() - started)
+            return Finished(key, called(function, arguments), "", time.perf_counter() - started)
     except TimeUp:
         ran = time.perf_counter() - started
         return Finished(key, None, limits.exceeded(ran, 0), ran)

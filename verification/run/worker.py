@@ -14,7 +14,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -122,16 +122,12 @@ def _serve(pipe: Connection) -> None:
     with suppress(OSError):  # what is printed past Python, too
         os.dup2(2, 1)
     _follow_parent()
-    itself = os.getpid()
     while True:
         try:
             message = pipe.recv_bytes()
         except (EOFError, OSError):
             return
-        reply = answer(message[NUMBER:])
-        if os.getpid() != itself:  # a job forked, and this is what came out of it
-            os._exit(0)
-        pipe.send_bytes(message[:NUMBER] + reply)
+        pipe.send_bytes(message[:NUMBER] + answer(message[NUMBER:]))
 
 
 def _follow_parent() -> None:
@@ -164,9 +160,19 @@ def _attempt(message: bytes) -> tuple[Any, str, float]:
         with apart(), descriptor_apart():
             function, arguments = pickle.loads(message)
             started = time.perf_counter()  # the first job's imports are not its own time
-            return function(*arguments), "", time.perf_counter() - started
+            return called(function, arguments), "", time.perf_counter() - started
     except BaseException as error:  # SystemExit from a job is the job's failure, not the worker's end
         return None, sentence(error), time.perf_counter() - started
+
+
+def called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """The job's value. A process that it forked ends here, and answers nothing."""
+    itself = os.getpid()
+    try:
+        return function(*arguments)
+    finally:
+        if os.getpid() != itself:
+            os._exit(0)
 
 
 def sentence(error: BaseException) -> str:
