@@ -23,6 +23,9 @@ from verification.run.printed import apart, descriptor_apart
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 PATIENCE_S = 1.0
+GRACE_S = 0.5
+"""A job past its time is stopped so much later: this process may have been stopped itself while an answer came."""
+
 NUMBER = 8
 """Bytes of the number of a message."""
 
@@ -40,6 +43,7 @@ class Worker:
             self.process.start()
         theirs.close()
         self.key, self.started, self.looked_dead = "", 0.0, False
+        self._late, self._looked = 0.0, 0.0
         self._group = self.process.pid or 0
         self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         speak = (ours, self._messages, events)
@@ -64,11 +68,27 @@ class Worker:
 
     def give(self, key: str, message: bytes) -> None:
         self.key, self.started = key, time.monotonic()
+        self._late, self._looked = 0.0, self.started
         self._messages.put(message)
 
     def ran(self) -> float:
         """Seconds since it was given its job."""
         return time.monotonic() - self.started
+
+    def overran(self, seconds: float | None) -> float:
+        """``ran``, once that has been seen to be past the limit for GRACE_S; 0 until then."""
+        ran = self.ran()
+        if seconds is None or ran < seconds:
+            return 0.0
+        self._late = self._late or time.monotonic()
+        return ran if time.monotonic() - self._late >= GRACE_S else 0.0
+
+    def since_look(self) -> float:
+        """Seconds since its memory was looked at, or it was given its job."""
+        return time.monotonic() - self._looked
+
+    def looked_at(self) -> None:
+        self._looked = time.monotonic()
 
     def held(self, by_group: dict[int, int]) -> int:
         """Bytes that it holds with all that it started, of what ``limits.held`` found."""

@@ -22,7 +22,7 @@ from verification.cli import main
 from verification.commands.limits import of_jobs
 from verification.commands.terminal import DONE, FAILED, USAGE
 from verification.domains import BUDGETS
-from verification.run import engine, execute, printed
+from verification.run import engine, execute, limits, printed
 from verification.run.limits import GIB, LEAST_MEMORY, SECONDS, memory_here
 from verification.run.printed import MARK, apart, descriptor_apart
 
@@ -285,7 +285,15 @@ def test_a_job_without_end_is_an_error_that_the_next_run_tries_again(verify: Ver
     assert MARK + "hello from the job" not in answered.stderr and answered.stdout == done.stdout
 
 
-def test_a_claim_file_without_end_is_named_with_its_line(verify: Verify) -> None:
+@pytest.mark.parametrize("option", ["--job-seconds", "--job-memory"])
+@pytest.mark.parametrize("value", ["inf", "nan", "1e300", "1e10"])
+def test_a_limit_that_cannot_be_counted_is_refused(verify: Verify, option: str, value: str) -> None:
+    done = verify("pass", "--jobs", "1", option, value)
+    assert done.returncode == USAGE and option in done.stderr and done.stdout == ""
+
+
+def test_a_claim_file_without_end_is_named_with_its_line(verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "IMPORT_S", 0.1)
     done = verify("pass", "--jobs", "0", "--job-seconds", "0.5", head="while True:\n    pass")
     assert done.returncode == USAGE and "The plan was not made within 0.5 s" in done.stderr
     assert "claims/own.py:" in done.stderr
