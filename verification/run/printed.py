@@ -84,14 +84,14 @@ def apart() -> Iterator[None]:
     with _lock:
         stream = sys.stdout if isinstance(sys.stdout, MarkedStream) else MarkedStream(sys.stdout)
         stream.inside += 1
-        sys.stdout = stream  # type: ignore[assignment]
+        sys.stdout = stream
     try:
         yield
     finally:
         with _lock:
             stream.inside -= 1
             if not stream.inside:
-                sys.stdout = stream.results  # type: ignore[assignment]
+                sys.stdout = stream.results
                 stream.end()
 
 
