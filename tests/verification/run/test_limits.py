@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import itertools
 import math
 import os
 import queue
@@ -210,7 +211,7 @@ def test_memory_is_looked_at_once_a_pulse_however_many_answers_come(monkeypatch:
         answers.give("answers", b"")
         events.put((answers, b""))
         assert engine.happened([hoards, answers], events, Limits(memory=1)) == [(answers, b"", "")]
-    assert 3 <= len(looks) <= 5 and looks[0] - begun < 0.4
+    assert len(looks) > 1 and all(after - before >= 0.2 for before, after in itertools.pairwise([begun, *looks]))
 
 
 def test_an_answer_that_waited_while_this_process_was_stopped_counts(clock: SimpleNamespace) -> None:
@@ -278,7 +279,7 @@ def test_an_alarm_of_somebody_else_goes_off_inside_too() -> None:
     try:
         with pytest.raises(TimeUp), time_up(0.35):
             loop_deaf(0)
-        assert len(heard) == 3
+        assert 1 <= len(heard) <= 3 and heard[0] >= 0.1
         assert in_time(lambda: len(heard) > 4, 10)
     finally:
         signal.signal(signal.SIGALRM, handler)
