@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +35,8 @@ from tests.reliability.faults import (
     seen,
 )
 from verification.commands.doctor import BROKEN, store_parts
-from verification.run.mending import mend, survey
+from verification.run import heads
+from verification.run.mending import examined, mend, survey
 from verification.run.store import DamageError, Store, StoredJob, StoreError
 from verification.verdict import Judgement
 
@@ -239,6 +242,43 @@ def test_mending_that_is_killed_leaves_a_store(
     mend(whole)
     with Store(whole, writable=True) as store:
         assert store.has(KEYS) == {*KEYS} - {KEYS[3]} and survey(store).is_sound
+
+
+def no_room(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("call", [(shutil, "copyfile"), (tempfile, "mkdtemp"), (Store, "take_over")])
+@pytest.mark.parametrize("is_head", [False, True])
+def test_mending_without_room_says_so_and_loses_nothing(
+    whole: Path, monkeypatch: pytest.MonkeyPatch, call: Any, is_head: bool
+) -> None:
+    changed(whole, "UPDATE jobs SET arrays = zeroblob(9) WHERE key = ?", KEYS[3])
+    if is_head:
+        whole.write_bytes(bytes(100) + whole.read_bytes()[100:])
+    before = whole.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(*call, no_room)
+        patch.setattr(os, "link", no_room)
+        with pytest.raises(StoreError, match="free some space") as caught:
+            mend(whole)
+    assert str(whole) in str(caught.value) and whole.read_bytes() == before
+    assert not [*whole.parent.glob("*.mended*"), *whole.parent.glob("*.damaged*")]
+    assert mend(whole) is not None
+    with Store(whole, writable=True) as store:
+        assert store.has(KEYS) == {*KEYS} - {KEYS[3]} and survey(store).is_sound
+
+
+def test_a_head_for_which_there_is_no_room_is_said_of_the_store(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, **_: object) -> None:
+        raise StoreError(f'Store "{path}" cannot be opened: unable to open database file.')
+
+    whole.write_bytes(bytes(100) + whole.read_bytes()[100:])
+    monkeypatch.setattr(heads, "Store", full)
+    for act in (mend, examined):
+        with pytest.raises(StoreError, match="free some space") as caught:
+            act(whole)
+        assert str(whole) in str(caught.value) and "empty.sqlite" not in str(caught.value)
 
 
 WRITER = """

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias
 
 from verification.run.limits import Limits, TimeUp, held, time_up
 from verification.run.printed import apart, descriptor_apart
-from verification.run.worker import Worker, sentence
+from verification.run.worker import GRACE_S, Worker, called, sentence
 
 PULSE_S = 1.0
 """Between two looks at what runs."""
@@ -146,7 +146,7 @@ def happened(busy: list[Worker], events: Events, limits: Limits) -> list[tuple[W
         return []
     left = PULSE_S
     if limits.seconds is not None:
-        left = max(0.0, min(PULSE_S, limits.seconds - max(worker.ran() for worker in busy)))
+        left = min(PULSE_S, max(GRACE_S / 5, limits.seconds - max(worker.ran() for worker in busy)))
     replies: dict[Worker, bytes | None] = {}
     with suppress(queue.Empty):
         worker, reply = events.get(timeout=left)
@@ -154,14 +154,18 @@ def happened(busy: list[Worker], events: Events, limits: Limits) -> list[tuple[W
         while True:
             worker, reply = events.get_nowait()
             replies.setdefault(worker, reply)  # an answer counts, though its worker died after it
-    by_group = held() if limits.memory is not None else {}
+    by_group = {}
+    if limits.memory is not None and any(worker.since_look() >= PULSE_S for worker in busy):
+        by_group = held()  # takes milliseconds, and answers may come by the thousand
+        for worker in busy:
+            worker.looked_at()
     found = []
     for worker in busy:
         if (reply := replies.get(worker)) is not None:
             found.append((worker, reply, ""))
         elif worker in replies or worker.is_dead():
             found.append((worker, b"", f"the worker process died (exit code {worker.end()})"))
-        elif problem := limits.exceeded(worker.ran(), worker.held(by_group)):
+        elif problem := limits.exceeded(worker.overran(limits.seconds), worker.held(by_group)):
             worker.kill()
             found.append((worker, b"", problem))
     return found
@@ -182,10 +186,12 @@ def _run_here(
     started = time.perf_counter()
     try:
         with _watched(key, watch), apart(), descriptor_apart(), time_up(limits.seconds):
-            return Finished(key, function(*arguments), "", time.perf_counter() - started)
+            return Finished(key, called(function, arguments), "", time.perf_counter() - started)
     except TimeUp:
         ran = time.perf_counter() - started
-        return Finished(key, None, limits.exceeded(ran, 0), ran)
+        if said := limits.exceeded(ran, 0):
+            return Finished(key, None, said, ran)
+        raise  # the limit of somebody else, around this run
     except (Exception, SystemExit) as error:
         return Finished(key, None, sentence(error), time.perf_counter() - started)
 

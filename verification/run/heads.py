@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from verification.run.store import Store
+from verification.run.store import Store, StoreError
 from verification.run.store_file import beside
 
 ABOUT = 100
@@ -44,7 +44,11 @@ def copies(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def _first_page(path: Path) -> bytearray:
-    with Store(path, writable=True):
-        pass
+    """OSError where there is no room for it."""
+    try:
+        with Store(path, writable=True):
+            pass
+    except StoreError:
+        raise OSError("there is no room for a new head") from None
     content = path.read_bytes()
     return bytearray(content[: int.from_bytes(content[16:18], "big")])

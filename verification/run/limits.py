@@ -10,6 +10,7 @@ is of one process alone, and where either is reached the process ends without a 
 from __future__ import annotations
 
 import faulthandler
+import math
 import os
 import signal
 import sys
@@ -29,6 +30,12 @@ SECONDS = {"smoke": 3600.0, "standard": 6 * 3600.0, "deep": 24 * 3600.0}
 """By budget; 24 h for one of another's making."""
 
 ADVICE = "; allow more (--job-seconds, --job-memory) or leave its claim out: the next run tries it again"
+
+MOST_SECONDS, MOST_MEMORY = 1e8, 2**63
+"""A limit of time is counted up to this one, three years; one of memory beyond is none."""
+
+IMPORT_S = 10.0
+"""A limit that strikes in an import is put off so long at most: half-made modules of C code can end the process."""
 
 BEYOND_S = 30.0
 """After the limit, code that answers no signal ends the program."""
@@ -93,19 +100,39 @@ def held() -> dict[int, int]:
 def time_up(seconds: float | None, *, ends_program: bool = False) -> Iterator[None]:
     """Raise TimeUp inside after so many seconds, and each second from then on, wherever Python's code is.
 
-    C code that does not come back hears of no signal. ``ends_program``: then the program ends, BEYOND_S later, with a
-    traceback. Nothing is done outside of the main thread, or where there is no SIGALRM.
+    C code that does not come back hears of no signal, and an import is let end for IMPORT_S. ``ends_program``: then the
+    program ends, BEYOND_S later, with a traceback. A timer that runs already goes off when it was to. Nothing is done
+    outside of the main thread, or where there is no SIGALRM.
     """
     if seconds is None or not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def stop(_: int, frame: FrameType | None) -> None:
-        raise TimeUp(f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "")
-
+    seconds = min(seconds, MOST_SECONDS)
+    handler, outer = signal.getsignal(signal.SIGALRM), _imports(sys._getframe())
     begun = time.monotonic()
-    handler = signal.signal(signal.SIGALRM, stop)
-    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    left, interval = signal.setitimer(signal.ITIMER_REAL, 0.0)
+    ours, theirs = begun + seconds, begun + left if left else math.inf
+
+    def arm() -> None:
+        first = min(ours, theirs) if callable(handler) else ours
+        signal.setitimer(signal.ITIMER_REAL, max(0.001, first - time.monotonic()))
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal ours, theirs
+        now = time.monotonic()
+        if theirs < ours and callable(handler):
+            theirs = now + interval if interval else math.inf
+            arm()
+            handler(number, frame)
+            return
+        is_put_off = now < begun + seconds + IMPORT_S and _imports(frame) > outer
+        ours = now + (0.05 if is_put_off else 1.0)
+        arm()
+        if not is_put_off:
+            raise TimeUp(f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "")
+
+    signal.signal(signal.SIGALRM, stop)
+    arm()
     is_watched = ends_program and _watched(seconds + BEYOND_S)
     try:
         try:
@@ -116,8 +143,17 @@ def time_up(seconds: float | None, *, ends_program: bool = False) -> Iterator[No
         if is_watched:
             faulthandler.cancel_dump_traceback_later()
         signal.signal(signal.SIGALRM, handler)
-        if left:
-            signal.setitimer(signal.ITIMER_REAL, max(0.001, left - (time.monotonic() - begun)), interval)
+        if theirs < math.inf:
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, theirs - time.monotonic()), interval)
+
+
+def _imports(frame: FrameType | None) -> int:
+    """How many frames of the import system stand below this one."""
+    number = 0
+    while frame:
+        number += frame.f_code.co_filename.startswith("<frozen importlib")
+        frame = frame.f_back
+    return number
 
 
 def _watched(seconds: float) -> bool:

@@ -118,19 +118,19 @@ def mend(path: Path) -> tuple[Survey, Path] | None:
     """Put the parts that are whole into a new file in the place of a damaged one, which is kept beside it.
 
     Returns what was found and where the damaged file is now; None if there is no file, or nothing wrong with it.
-    StoreError if it cannot be opened, or nothing of it can be told to be whole.
+    StoreError if it cannot be opened, nothing of it can be told to be whole, or there is no room for the new file.
     """
     if not path.is_file() or not path.stat().st_size:
         return None
     try:
-        with Store(path, writable=True, as_found=True) as store:
+        with _room(path), Store(path, writable=True, as_found=True) as store:
             found = survey(store)
             if found.is_sound:
                 return None
             store.close_file()
             return _mended(path, found.structure)
     except HeadError as error:
-        with taken_lock(path):
+        with _room(path), taken_lock(path):
             return _mended(path, reason(error))
 
 
@@ -144,8 +144,20 @@ def examined(path: Path) -> Survey:
         structure = found.structure
     except HeadError as error:
         structure = reason(error)
-    with _under_the_best_head(path, structure) as (_, found):
+    with _room(path), _under_the_best_head(path, structure) as (_, found):
         return found
+
+
+@contextmanager
+def _room(path: Path) -> Iterator[None]:
+    """Where a copy, or the new file, cannot be written: StoreError."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f'Store "{path}" is damaged, and what of it is whole cannot be put beside it: {error.strerror or error}. '
+            "Nothing is lost by that: free some space, check the folder, and run the same command again."
+        ) from None
 
 
 def _mended(path: Path, structure: str) -> tuple[Survey, Path]:
@@ -182,13 +194,16 @@ def _replaced(path: Path, store: Store, found: Survey) -> Path:
     """
     has_all_runs = not store.is_checked or _has_all_runs(store, found)
     fresh = path.with_name(f"{path.name}.mended")
-    for each in (fresh, *beside(fresh)):
-        each.unlink(missing_ok=True)
-    with Store(fresh, writable=True) as target:
-        target.take_over(store, [part for part in found.whole if part[0] != RUN or has_all_runs])
-    store.close_file()
     kept = next(place for place in _places(path) if not place.exists())
-    _link(path, kept)
+    _remove(fresh)
+    try:
+        with Store(fresh, writable=True) as target:
+            target.take_over(store, [part for part in found.whole if part[0] != RUN or has_all_runs])
+        store.close_file()
+        _link(path, kept)
+    except (OSError, StoreError):  # what there is of it takes the room that is lacking
+        _remove(fresh)
+        raise
     for log, other in zip(beside(path), beside(kept), strict=True):
         if log.exists():
             os.replace(log, other)
@@ -204,12 +219,21 @@ def _has_all_runs(store: Store, found: Survey) -> bool:
         return False
 
 
+def _remove(path: Path) -> None:
+    for each in (path, *beside(path), path.with_name(f"{path.name}.lock")):
+        each.unlink(missing_ok=True)
+
+
 def _link(path: Path, other: Path) -> None:
     """The file under a second name; a copy where the folder's file system has no links."""
     try:
         os.link(path, other)
     except OSError:
-        shutil.copyfile(path, other)
+        try:
+            shutil.copyfile(path, other)
+        except OSError:
+            other.unlink(missing_ok=True)
+            raise
 
 
 def _places(path: Path) -> Iterator[Path]:

@@ -10,12 +10,18 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 from typing import Any, TextIO
 
-PULSE_S = 0.5
-MOST_KEPT = 2**26
-"""Bytes of a job's output past Python that wait to be said; what comes while they are thrown away is lost."""
+if sys.platform == "linux":
+    import fcntl
+
+PULSE_S, LOOKS = 0.5, 10
+"""Between two times that output past Python is said; its size is looked at so often meanwhile."""
+
+MOST_SAID, MOST_KEPT = 2**20, 2**26
+"""Bytes of output past Python that are said in a pulse, and those that may wait; how many are left out is said."""
 
 MARK = "printed by a job or a file that was loaded: "
 
@@ -25,6 +31,7 @@ class MarkedStream(io.TextIOBase):
 
     def __init__(self, results: TextIO | None) -> None:
         self.results = results
+        self.inside = 0
         self._begun = ""
 
     def writable(self) -> bool:
@@ -32,8 +39,8 @@ class MarkedStream(io.TextIOBase):
 
     def write(self, text: str) -> int:
         *lines, self._begun = (self._begun + text).split("\n")
-        for line in lines:
-            self._say(line)
+        if lines:
+            self._say(*lines)
         return len(text)
 
     @property
@@ -61,23 +68,31 @@ class MarkedStream(io.TextIOBase):
             self._say(self._begun)
             self._begun = ""
 
-    def _say(self, line: str) -> None:
+    def _say(self, *lines: str) -> None:
         if sys.stderr is not None:
-            print(MARK + line, file=sys.stderr, flush=True)
+            print("\n".join(MARK + line for line in lines), file=sys.stderr, flush=True)
+
+
+_lock = threading.RLock()
+_of_descriptor, _inside = ExitStack(), 0
+"""Of threads that overlap the first in redirects, and the last out restores."""
 
 
 @contextmanager
 def apart() -> Iterator[None]:
     """Inside, whoever prints to ``sys.stdout`` is heard on stderr."""
-    if isinstance(sys.stdout, MarkedStream):
+    with _lock:
+        stream = sys.stdout if isinstance(sys.stdout, MarkedStream) else MarkedStream(sys.stdout)
+        stream.inside += 1
+        sys.stdout = stream
+    try:
         yield
-        return
-    stream = MarkedStream(sys.stdout)
-    with redirect_stdout(stream):
-        try:
-            yield
-        finally:
-            stream.end()
+    finally:
+        with _lock:
+            stream.inside -= 1
+            if not stream.inside:
+                sys.stdout = stream.results
+                stream.end()
 
 
 @contextmanager
@@ -86,54 +101,101 @@ def descriptor_apart() -> Iterator[None]:
 
     Into a file that a thread reads, not a pipe: C code that holds Python's lock could fill one, and wait for ever.
     """
+    global _inside
+    with _lock:
+        if not _inside:
+            _of_descriptor.enter_context(_redirected())
+        _inside += 1
+    begun = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() == begun:  # and not in what was forked meanwhile
+            with _lock:
+                _inside -= 1
+                if not _inside:
+                    _of_descriptor.close()
+
+
+@contextmanager
+def _redirected() -> Iterator[None]:
     try:
         saved = os.dup(1)
     except OSError:  # closed by whoever started this
         yield
         return
-    with tempfile.TemporaryFile(buffering=0) as written:
+    with _file() as file, _said(file):
         _flush()
-        os.dup2(written.fileno(), 1)
+        os.dup2(file, 1)
         try:
-            with _said(written.fileno()):
-                yield
+            yield
         finally:
+            _flush()
             os.dup2(saved, 1)
             os.close(saved)
 
 
 @contextmanager
+def _file() -> Iterator[int]:
+    """In memory where the system has such files; there a process that a job left can write no more at the end."""
+    if sys.platform == "linux" and hasattr(os, "memfd_create"):
+        file = os.memfd_create("odernn-printed", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            fcntl.fcntl(file, fcntl.F_SETFL, os.O_APPEND)  # who writes while it is emptied, writes at its new end
+            yield file
+        finally:
+            os.ftruncate(file, 0)
+            with suppress(AttributeError, OSError):
+                fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
+            os.close(file)
+        return
+    with tempfile.TemporaryFile(buffering=0) as in_folder:
+        yield in_folder.fileno()
+        in_folder.truncate(0)
+
+
+@contextmanager
 def _said(file: int) -> Iterator[None]:
     """Now and then, and at the end, say what has been written since."""
-    stream, ended, begun = MarkedStream(None), threading.Event(), os.getpid()
+    stream, ended = MarkedStream(None), threading.Event()
     decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
-    said = 0
+    said, room = 0, MOST_SAID
 
     def look() -> None:
-        nonlocal said
-        while content := os.pread(file, 2**16, said):  # which leaves the place alone where the others write on
-            said += len(content)
-            stream.write(decoder.decode(content))
-        if said > MOST_KEPT:
+        nonlocal said, room
+        size = os.fstat(file).st_size
+        said = 0 if size < said else said  # another has emptied it
+        content = os.pread(file, min(room, size - said), said)  # which leaves the place alone where the others write on
+        stream.write(decoder.decode(content))
+        if left_out := size - said - len(content):
+            decoder.reset()
+            stream.end()
+            stream.write(f"… and {left_out:,} bytes more, which are left out\n")
+        said, room = size, room - len(content)
+        if size > MOST_KEPT:
             os.ftruncate(file, 0)
             os.lseek(file, 0, os.SEEK_SET)
             said = 0
 
     def watch() -> None:
-        while not ended.wait(PULSE_S):
-            look()
+        nonlocal room
+        for number in count(1):
+            if ended.wait(PULSE_S / LOOKS):
+                return
+            if is_time := number % LOOKS == 0:
+                room = MOST_SAID
+            if is_time or os.fstat(file).st_size > MOST_KEPT:
+                look()
 
     thread = threading.Thread(target=watch, daemon=True, name="odernn-printed")
     thread.start()
     try:
         yield
     finally:
-        if os.getpid() == begun:  # and not in what a job forked
-            _flush()
-            ended.set()
-            thread.join()
-            look()
-            stream.end()
+        ended.set()
+        thread.join()
+        look()
+        stream.end()
 
 
 def _flush() -> None:

@@ -14,7 +14,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -23,6 +23,9 @@ from verification.run.printed import apart, descriptor_apart
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 PATIENCE_S = 1.0
+GRACE_S = 0.5
+"""A job past its time is stopped so much later: this process may have been stopped itself while an answer came."""
+
 NUMBER = 8
 """Bytes of the number of a message."""
 
@@ -40,6 +43,7 @@ class Worker:
             self.process.start()
         theirs.close()
         self.key, self.started, self.looked_dead = "", 0.0, False
+        self._late, self._looked = 0.0, 0.0
         self._group = self.process.pid or 0
         self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         speak = (ours, self._messages, events)
@@ -64,11 +68,27 @@ class Worker:
 
     def give(self, key: str, message: bytes) -> None:
         self.key, self.started = key, time.monotonic()
+        self._late, self._looked = 0.0, self.started
         self._messages.put(message)
 
     def ran(self) -> float:
         """Seconds since it was given its job."""
         return time.monotonic() - self.started
+
+    def overran(self, seconds: float | None) -> float:
+        """``ran``, once that has been seen to be past the limit for GRACE_S; 0 until then."""
+        ran = self.ran()
+        if seconds is None or ran < seconds:
+            return 0.0
+        self._late = self._late or time.monotonic()
+        return ran if time.monotonic() - self._late >= GRACE_S else 0.0
+
+    def since_look(self) -> float:
+        """Seconds since its memory was looked at, or it was given its job."""
+        return time.monotonic() - self._looked
+
+    def looked_at(self) -> None:
+        self._looked = time.monotonic()
 
     def held(self, by_group: dict[int, int]) -> int:
         """Bytes that it holds with all that it started, of what ``limits.held`` found."""
@@ -122,16 +142,12 @@ def _serve(pipe: Connection) -> None:
     with suppress(OSError):  # what is printed past Python, too
         os.dup2(2, 1)
     _follow_parent()
-    itself = os.getpid()
     while True:
         try:
             message = pipe.recv_bytes()
         except (EOFError, OSError):
             return
-        reply = answer(message[NUMBER:])
-        if os.getpid() != itself:  # a job forked, and this is what came out of it
-            os._exit(0)
-        pipe.send_bytes(message[:NUMBER] + reply)
+        pipe.send_bytes(message[:NUMBER] + answer(message[NUMBER:]))
 
 
 def _follow_parent() -> None:
@@ -164,9 +180,19 @@ def _attempt(message: bytes) -> tuple[Any, str, float]:
         with apart(), descriptor_apart():
             function, arguments = pickle.loads(message)
             started = time.perf_counter()  # the first job's imports are not its own time
-            return function(*arguments), "", time.perf_counter() - started
+            return called(function, arguments), "", time.perf_counter() - started
     except BaseException as error:  # SystemExit from a job is the job's failure, not the worker's end
         return None, sentence(error), time.perf_counter() - started
+
+
+def called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """The job's value. A process that it forked ends here, and answers nothing."""
+    itself = os.getpid()
+    try:
+        return function(*arguments)
+    finally:
+        if os.getpid() != itself:
+            os._exit(0)
 
 
 def sentence(error: BaseException) -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -19,7 +22,7 @@ from verification.cli import main
 from verification.commands.limits import of_jobs
 from verification.commands.terminal import DONE, FAILED, USAGE
 from verification.domains import BUDGETS
-from verification.run import execute, printed
+from verification.run import engine, execute, limits, printed
 from verification.run.limits import GIB, LEAST_MEMORY, SECONDS, memory_here
 from verification.run.printed import MARK, apart, descriptor_apart
 
@@ -125,6 +128,81 @@ def test_what_a_claim_prints_that_never_ends_is_heard_meanwhile_and_fills_no_dis
     assert MARK + "0007" in meanwhile and MARK + "0049" in meanwhile + capfd.readouterr().err
 
 
+YES = """
+import ctypes, os, signal, subprocess, time
+from verification.run import engine, printed
+printed.MOST_SAID, printed.MOST_KEPT = 2**12, 2**16
+
+def job():
+    child = subprocess.Popen(["yes"])
+    time.sleep(0.3)
+    return child
+
+(found,) = engine.run(job, [("a", ())], workers=0)
+try:
+    print(found.value.wait(60))  # it can write no more
+finally:
+    found.value.kill()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="files that can be sealed")
+def test_a_process_that_prints_without_end_is_neither_waited_for_nor_heard_whole(tmp_path: Path) -> None:
+    """It ends with the job: the file takes nothing more."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path / "none")}
+    done = subprocess.run([sys.executable, "-c", YES], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "1\n", done.stderr[-2000:]
+    assert MARK + "y" in done.stderr and "bytes more, which are left out" in done.stderr
+    assert len(done.stderr) < 2**20
+
+
+def _overlap(apart: Callable[[], AbstractContextManager[None]], inside: Callable[[], None]) -> None:
+    """The first thread in is the first out."""
+    second_in, first_out = threading.Event(), threading.Event()
+
+    def second() -> None:
+        with apart():
+            second_in.set()
+            first_out.wait(10)
+            inside()
+
+    thread = threading.Thread(target=second)
+    with apart():
+        thread.start()
+        assert second_in.wait(10)
+    first_out.set()
+    thread.join()
+
+
+def test_stdout_is_given_back_by_the_last_of_threads_that_overlap(capfd: pytest.CaptureFixture[str]) -> None:
+    before = os.fstat(1)
+    _overlap(descriptor_apart, lambda: os.write(1, b"by a system call\n") and None)
+    assert os.path.samestat(os.fstat(1), before)
+    stdout = sys.stdout
+    _overlap(apart, lambda: print("by Python"))
+    assert sys.stdout is stdout
+    out, err = capfd.readouterr()
+    assert out == "" and err == f"{MARK}by a system call\n{MARK}by Python\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_what_a_job_forks_here_answers_nothing(tmp_path: Path) -> None:
+    def fork(fails: bool) -> int:
+        child = os.fork()
+        if child == 0 and fails:
+            raise ValueError("planted")
+        if child:
+            os.waitpid(child, 0)
+        return child
+
+    itself = os.getpid()
+    for found in engine.run(fork, [("returns", (False,)), ("raises", (True,))], workers=0):
+        if os.getpid() != itself:
+            os._exit(0 if (tmp_path / "answered").touch() else 1)
+        assert found.value > 0
+    assert not (tmp_path / "answered").exists()
+
+
 @pytest.mark.parametrize("options", [(), ("--json",), ("--quiet",), ("--format", "csv"), ("--shard", "1/1")])
 def test_an_error_is_no_success_and_is_named(verify: Verify, options: tuple[str, ...]) -> None:
     done = verify("raise ValueError('planted')", "--jobs", "0", *options)
@@ -207,7 +285,15 @@ def test_a_job_without_end_is_an_error_that_the_next_run_tries_again(verify: Ver
     assert MARK + "hello from the job" not in answered.stderr and answered.stdout == done.stdout
 
 
-def test_a_claim_file_without_end_is_named_with_its_line(verify: Verify) -> None:
+@pytest.mark.parametrize("option", ["--job-seconds", "--job-memory"])
+@pytest.mark.parametrize("value", ["inf", "nan", "1e300", "1e10"])
+def test_a_limit_that_cannot_be_counted_is_refused(verify: Verify, option: str, value: str) -> None:
+    done = verify("pass", "--jobs", "1", option, value)
+    assert done.returncode == USAGE and option in done.stderr and done.stdout == ""
+
+
+def test_a_claim_file_without_end_is_named_with_its_line(verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "IMPORT_S", 0.1)
     done = verify("pass", "--jobs", "0", "--job-seconds", "0.5", head="while True:\n    pass")
     assert done.returncode == USAGE and "The plan was not made within 0.5 s" in done.stderr
     assert "claims/own.py:" in done.stderr

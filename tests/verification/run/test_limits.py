@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
+import itertools
+import math
 import os
+import queue
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -18,6 +23,7 @@ import pytest
 from verification.run import engine, limits, worker
 from verification.run.engine import Finished
 from verification.run.limits import GIB, Limits, TimeUp, time_up
+from verification.run.worker import Worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, groups of processes and /proc")
 LIMIT_S = 500.0
@@ -179,6 +185,53 @@ def test_what_a_job_forked_answers_for_no_job(clock: SimpleNamespace) -> None:
     assert {each.key: each.value for each in engine.run(called, jobs, workers=1)} == {str(k): k for k in range(4)}
 
 
+class Fake(Worker):
+    """Without a process: it runs until it is killed."""
+
+    def __init__(self) -> None:
+        self._group, self._messages, self.is_killed = 0, queue.SimpleQueue(), False
+
+    def is_dead(self) -> bool:
+        return False
+
+    def kill(self) -> int | None:
+        self.is_killed = True
+        return None
+
+
+def test_memory_is_looked_at_once_a_pulse_however_many_answers_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+    monkeypatch.setattr(engine, "PULSE_S", 0.2)
+    monkeypatch.setattr(engine, "held", lambda: looks.append(time.monotonic()) or {})
+    hoards, answers = Fake(), Fake()
+    events: engine.Events = queue.SimpleQueue()
+    hoards.give("hoards", b"")
+    begun = time.monotonic()
+    while time.monotonic() < begun + 1:
+        answers.give("answers", b"")
+        events.put((answers, b""))
+        assert engine.happened([hoards, answers], events, Limits(memory=1)) == [(answers, b"", "")]
+    assert len(looks) > 1 and all(after - before >= 0.2 for before, after in itertools.pairwise([begun, *looks]))
+
+
+def test_an_answer_that_waited_while_this_process_was_stopped_counts(clock: SimpleNamespace) -> None:
+    """And who has none is stopped none the less."""
+    answers, hangs = Fake(), Fake()
+    events: engine.Events = queue.SimpleQueue()
+    for each in (answers, hangs):
+        each.give("", b"")
+    clock.passed = LIMIT_S
+    threading.Timer(0.1, lambda: events.put((answers, b"late"))).start()
+    busy: list[Worker] = [answers, hangs]
+    found = []
+    while busy:
+        for one, reply, problem in engine.happened(busy, events, Limits(LIMIT_S)):
+            busy.remove(one)
+            found.append((one, reply, problem[:11]))
+    assert found == [(answers, b"late", ""), (hangs, b"", "the job ran")]
+    assert hangs.is_killed and not answers.is_killed
+
+
 # --- in this process --------------------------------------------------------------------------------------------
 
 
@@ -216,6 +269,44 @@ def test_an_alarm_of_somebody_else_goes_off_when_it_was_to() -> None:
     finally:
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, *before)
+
+
+def test_an_alarm_of_somebody_else_goes_off_inside_too() -> None:
+    heard: list[float] = []
+    begun = time.monotonic()
+    handler = signal.signal(signal.SIGALRM, lambda *_: heard.append(time.monotonic() - begun))
+    before = signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+    try:
+        with pytest.raises(TimeUp), time_up(0.35):
+            loop_deaf(0)
+        assert 1 <= len(heard) <= 3 and heard[0] >= 0.1
+        assert in_time(lambda: len(heard) > 4, 10)
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *before)
+
+
+def test_the_limit_around_a_run_is_no_answer_of_its_job() -> None:
+    with pytest.raises(TimeUp), time_up(0.1):
+        list(engine.run(called, [("sleep", (time.sleep, 20))], workers=0, limits=Limits(10.0)))
+
+
+@pytest.mark.parametrize("seconds", [math.inf, 1e10])
+def test_a_limit_beyond_what_a_timer_counts_is_none(seconds: float) -> None:
+    (found,) = engine.run(called, [("good", (abs, -1))], workers=0, limits=Limits(seconds))
+    assert found.value == 1
+
+
+@pytest.mark.parametrize("most", [10.0, 0.2])
+def test_an_import_is_let_end_but_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: float) -> None:
+    monkeypatch.setattr(limits, "IMPORT_S", most)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = f"imported_slowly_{int(most)}"
+    (tmp_path / f"{name}.py").write_text("import time\ntime.sleep(0.6)")
+    with pytest.raises(TimeUp), time_up(0.1):
+        importlib.import_module(name)
+        time.sleep(20)
+    assert (name in sys.modules) == (most > 1)
 
 
 def test_code_that_hears_no_signal_ends_the_program() -> None:
