@@ -6,6 +6,7 @@ and the next step; what is raised here says the place and the reason. Nothing is
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
@@ -64,14 +65,16 @@ def content(path: Path, most: int = MOST_TEXT, *, typed: bool = False) -> bytes:
     """The content of a regular file, of which no more than ``most`` bytes are ever held.
 
     typed  a person has typed this name: it may be a pipe, <(…) or /dev/stdin, whose writer is waited for
-    OSError if the file cannot be opened; ForeignError if it is none to be read to its end, or longer.
+    OSError if it cannot be opened or is a folder; ForeignError if it is none to be read to its end, or longer.
     """
     nonblocking = 0 if typed else getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer would be waited for
     descriptor = os.open(path, os.O_RDONLY | nonblocking | getattr(os, "O_BINARY", 0))
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode) and not (typed and stat.S_ISFIFO(mode)):
         os.close(descriptor)
-        raise ForeignError("it is a device or a folder" if typed else "it is a device, a pipe or a folder")
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        raise ForeignError("it is a device" if typed else "it is a device, a pipe or a folder")
     with open(descriptor, "rb") as file:
         held = file.read(most + 1)
     if len(held) > most:

@@ -234,7 +234,9 @@ def test_an_xz_of_many_streams_is_read_at_once() -> None:
 def test_what_is_refused_leaves_no_descriptor(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     before = len(os.listdir("/proc/self/fd"))
-    for path, typed in ((tmp_path, False), (tmp_path, True), (tmp_path / "pipe", False), (Path("/dev/null"), True)):
+    with pytest.raises(IsADirectoryError, match=tmp_path.name):
+        foreign.content(tmp_path)
+    for path, typed in ((tmp_path / "pipe", False), (Path("/dev/null"), False), (Path("/dev/null"), True)):
         with pytest.raises(ForeignError, match="it is a device"):
             foreign.content(path, typed=typed)
     assert len(os.listdir("/proc/self/fd")) == before
