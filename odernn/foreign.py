@@ -6,6 +6,7 @@ and the next step; what is raised here says the place and the reason. Nothing is
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
@@ -25,7 +26,19 @@ DEEPEST = 64
 """Lists and tables inside one another."""
 MOST_DIGITS = 4_300
 """Of a whole number: what Python reads and prints; TOML has hexadecimal ones, too."""
-_DECIMAL = re.compile(r"(?<![\w.])\d[\d_]*+\.\d[\w+-]*+(?![ \t]*\.)")
+_TOO_LARGE = 10**MOST_DIGITS
+_PART = (
+    r'"""[^"\\]*(?:(?:\\.|"{1,2}(?!"))[^"\\]*)*(?:"{3,5}|\\?\Z)'  # as tomllib: before the three quotes two of the text
+    r"|'''[^']*(?:'{1,2}(?!')[^']*)*(?:'{3,5}|\Z)"
+    r'|"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*(?:"|\\?(?=\n|\Z))'
+    r"|'[^'\n]*(?:'|(?=\n|\Z))"
+    r"|[\w-]+"
+)
+_PARTS = re.compile(_PART, re.DOTALL)
+_KEYS = re.compile(rf"#[^\n]*|(?P<key>(?:{_PART})(?:[ \t]*\.[ \t]*(?:{_PART}))*)", re.DOTALL)
+"""Comments, and texts, words and numbers with the dots between them: of those outside of texts only a key has many."""
+_BLOCK = 2**13
+"""Bytes that are unpacked at once: what follows the end of a stream is copied."""
 
 
 class ForeignError(ValueError):
@@ -48,24 +61,30 @@ def short(text: str, most: int = 1_000) -> str:
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
-def content(path: Path, most: int = MOST_TEXT) -> bytes:
+def content(path: Path, most: int = MOST_TEXT, *, typed: bool = False) -> bytes:
     """The content of a regular file, of which no more than ``most`` bytes are ever held.
 
-    OSError if the file cannot be opened; ForeignError if it is none to be read to its end, or longer.
+    typed  a person has typed this name: it may be a pipe, <(…) or /dev/stdin, whose writer is waited for
+    OSError if it cannot be opened or is a folder; ForeignError if it is none to be read to its end, or longer.
     """
-    nonblocking = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer would be waited for
-    with open(os.open(path, os.O_RDONLY | nonblocking | getattr(os, "O_BINARY", 0)), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ForeignError("it is a device, a pipe or a folder")
+    nonblocking = 0 if typed else getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer would be waited for
+    descriptor = os.open(path, os.O_RDONLY | nonblocking | getattr(os, "O_BINARY", 0))
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode) and not (typed and stat.S_ISFIFO(mode)):
+        os.close(descriptor)
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        raise ForeignError("it is a device" if typed else "it is a device, a pipe or a folder")
+    with open(descriptor, "rb") as file:
         held = file.read(most + 1)
     if len(held) > most:
         raise ForeignError(f"it has more than {most} bytes")
     return held
 
 
-def text_of(path: Path, most: int = MOST_TEXT) -> str:
+def text_of(path: Path, most: int = MOST_TEXT, *, typed: bool = False) -> str:
     """The content as text, without a byte order mark. Raises as ``content``, and for what is not UTF-8."""
-    held = content(path, most)
+    held = content(path, most, typed=typed)
     try:
         text = held.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -104,14 +123,12 @@ def parsed_json(text: str, *, non_finite: bool = False) -> Any:
 def parsed_toml(text: str) -> dict[str, Any]:
     """The tables of TOML, which itself refuses a key that is twice; inf, nan and dates are for the caller to refuse."""
     try:
-        for number, line in enumerate(text.split("\n"), 1):  # tomllib takes the square of the parts of a key
-            if line.count(".") > DEEPEST and _DECIMAL.sub("", line).count(".") > DEEPEST:
-                raise ForeignError(f"line {number}: a key of more than {DEEPEST} parts")
+        _check_keys(text)
         value = tomllib.loads(text)
         _check(value)
     except tomllib.TOMLDecodeError as error:
         place = re.sub(r"\(at line (\d+), column (\d+)\)", r"(line \1, column \2)", str(error))
-        reason = f"it is not valid TOML: {place}"
+        reason = f"it is not valid TOML: {short(place, 200)}"
     except RecursionError:
         reason = "it is nested too deeply"
     except ForeignError as error:
@@ -123,9 +140,20 @@ def parsed_toml(text: str) -> dict[str, Any]:
     raise ForeignError(reason)
 
 
-def read_json(path: Path, *, non_finite: bool = False) -> Any:
+def read_json(path: Path, *, non_finite: bool = False, typed: bool = False) -> Any:
     """``parsed_json`` of ``text_of``."""
-    return parsed_json(text_of(path), non_finite=non_finite)
+    return parsed_json(text_of(path, typed=typed), non_finite=non_finite)
+
+
+def _check_keys(text: str) -> None:
+    """ForeignError for a key of many parts, of which tomllib takes the square."""
+    if text.count(".") < DEEPEST:
+        return
+    for match in _KEYS.finditer(text):
+        key = match["key"] or ""
+        if len(key) > 2 * DEEPEST and len(_PARTS.findall(key)) > DEEPEST:
+            line = text.count("\n", 0, match.start()) + 1
+            raise ForeignError(f"line {line}: a key of more than {DEEPEST} parts")
 
 
 def _constant(name: str) -> None:
@@ -143,7 +171,7 @@ def _without_duplicates(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for key, value in pairs:
         if key in table:
-            raise ForeignError(f'the key "{key}" is given twice; remove one')
+            raise ForeignError(f"the key {shown(key)} is given twice; remove one")
         table[key] = value
     return table
 
@@ -155,7 +183,7 @@ def _check(value: Any) -> None:
         inner: list[Any] = []
         for each in level:
             inner.extend(each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
-            if isinstance(each, int) and abs(each) >= 10**MOST_DIGITS:
+            if isinstance(each, int) and abs(each) >= _TOO_LARGE:
                 raise ForeignError("a number has thousands of digits")
         if not (level := inner):
             return
@@ -191,11 +219,24 @@ def _of_xz(packed: bytes, most: int) -> bytes:
     """All its streams, one after another, with zeros between them."""
     import lzma
 
-    held = bytearray()
-    while packed and len(held) <= most:
+    held, file, is_more = bytearray(), io.BytesIO(packed), True
+    while is_more:
         decoder = lzma.LZMADecompressor(memlimit=128 * 2**20)
-        held += decoder.decompress(packed, most + 1 - len(held))
-        if not decoder.eof and len(held) <= most:
-            raise EOFError("it ends early")
-        packed = decoder.unused_data.lstrip(b"\0")
+        while not decoder.eof:
+            if not (block := file.read(_BLOCK)):
+                raise EOFError("it ends early")
+            held += decoder.decompress(block, most + 1 - len(held))
+            if len(held) > most:
+                return bytes(held)
+        file.seek(-len(decoder.unused_data), os.SEEK_CUR)
+        is_more = _is_past_zeros(file)
     return bytes(held)
+
+
+def _is_past_zeros(file: io.BytesIO) -> bool:
+    """Whether something follows the zeros, and then the file stands there."""
+    while block := file.read(_BLOCK):
+        if left := block.lstrip(b"\0"):
+            file.seek(-len(left), os.SEEK_CUR)
+            return True
+    return False

@@ -15,6 +15,7 @@ import random
 import resource
 import tarfile
 import time
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -137,10 +138,11 @@ def test_a_part_is_the_same_inputs_again_and_is_counted(tmp_path: Path) -> None:
     [
         ("[" * 100_000, "nested too deeply"),
         ("[" * 66 + "]" * 66, "more than 64 times"),
-        ('{"a": 1, "b": {"a": 1, "a": 2}}', 'the key "a" is given twice'),
+        ('{"a": 1, "b": {"a": 1, "a": 2}}', "the key 'a' is given twice"),
         ("NaN", "NaN is no number"),
         ("1e999", "no number that a float can hold"),
         ("1" * 5000, "thousands of digits"),
+        ('{"KEY": 1, "KEY": 2}'.replace("KEY", "k" * 10**5), r"the key 'k{50,60}\.\.\. is given twice"),
         (r'["\ud800"]', "half of a character"),
         ('{"a":\n 1,}', r"line 2, column 4"),
     ],
@@ -167,6 +169,15 @@ def test_json_that_is_read() -> None:
         ("a" + ".b" * 200_000 + " = 1", "line 1: a key of more than 64 parts"),
         ('x = [1.5]\n"a"' + ' . "b"' * 100 + " = 1", "line 2: a key of more than 64 parts"),
         ("1" + ".1" * 300 + " = 1", "a key of more than 64 parts"),
+        ("a = {b = 1, c" + ".d" * 64 + " = 1}", "line 1: a key of more than 64 parts"),
+        ("[a]\n# a.b\n[[a" + " . 'b'" * 64 + "]]", "line 3: a key of more than 64 parts"),
+        ("x = [\n'a', '''\n''''', {k" + ".a" * 64 + " = '', z = ''}]", "line 3: a key of more than 64 parts"),
+        ('x = [\n"""a""""", {k' + ".a" * 64 + ' = "", z = ""}]', "line 2: a key of more than 64 parts"),
+        ('"' + r"\"" * 10**5 + ".a" * 64, "not valid TOML"),
+        ('a = """' + r' \"""' * 10**5 + "." * 64, "not valid TOML"),
+        ("a = '''" + " ''" * 10**6 + "." * 64, "not valid TOML"),
+        (" .a\t" * 10**6, "a key of more than 64 parts"),
+        ("[{0}]\n[{0}]".format("k" * 10**5), "Cannot declare .{,300}line 2"),
         ("a = 0x" + "f" * 5000, "thousands of digits"),
         ("a = " + "1" * 5000, "thousands of digits"),
     ],
@@ -182,6 +193,69 @@ def test_toml_with_many_decimals_in_a_line_is_read() -> None:
     numbers = ", ".join(f"-{k}.{k}e-3" for k in range(300))
     texts = ", ".join(f'"{k}.25"' for k in range(300))
     assert len(foreign.parsed_toml(f"a = [{numbers}]\nb = [{texts}]\nc.d.e = 1.5")["a"]) == 300
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = 1 # " + "e.g. " * 70,
+        'a = "' + "one. two. " * 70 + '"',
+        "a = [" + '"f0.wav", ' * 70 + "]",
+        "a = '''\n" + "a.b." * 70 + "\n'''",
+        'a = """x\n' + r"\"a.b\"" * 70 + '\n"""',
+        "a = { " + ", ".join(f"k{n}.l = {n}.5" for n in range(70)) + " }",
+        "a" + ".b" * 63 + " = 1",
+    ],
+)
+def test_toml_with_many_dots_and_no_key_of_many_parts_is_read(text: str) -> None:
+    assert foreign.parsed_toml(text) == tomllib.loads(text)
+
+
+def test_whole_numbers_by_the_million_are_read_at_once() -> None:
+    begun = time.process_time()
+    assert len(foreign.parsed_json("[" + "1," * 10**6 + "1]")) == 10**6 + 1
+    assert time.process_time() - begun < 10
+
+
+def test_an_xz_of_many_streams_is_read_at_once() -> None:
+    empty = lzma.compress(b"")
+    begun = time.process_time()
+    assert foreign.unpacked(empty * (3 * 2**20 // len(empty)), ".xz") == b""
+    assert time.process_time() - begun < 2
+    text = random.Random(0).randbytes(100_000)
+    streams = (lzma.compress(text[:50_000]), empty, bytes(10_000), lzma.compress(text[50_000:]), bytes(4))
+    assert foreign.unpacked(b"".join(streams), ".xz") == text
+    for damaged in (b"", b"".join(streams)[:-9], empty + b"x"):
+        with pytest.raises(ForeignError, match=r"no.* complete \.xz file"):
+            foreign.unpacked(damaged, ".xz")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="Linux lists its descriptors")
+def test_what_is_refused_leaves_no_descriptor(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(IsADirectoryError, match=tmp_path.name):
+        foreign.content(tmp_path)
+    for path, typed in ((tmp_path / "pipe", False), (Path("/dev/null"), False), (Path("/dev/null"), True)):
+        with pytest.raises(ForeignError, match="it is a device"):
+            foreign.content(path, typed=typed)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="POSIX")
+def test_a_pipe_that_a_person_names_is_read_up_to_the_limit() -> None:
+    def piped(count: int) -> str:
+        ours, theirs = os.pipe()
+        os.write(theirs, b"a" * count)
+        os.close(theirs)
+        try:
+            return foreign.text_of(Path(f"/dev/fd/{ours}"), 1000, typed=True)
+        finally:
+            os.close(ours)
+
+    assert piped(1000) == "a" * 1000
+    with pytest.raises(ForeignError, match="more than 1000 bytes"):
+        piped(1001)
 
 
 def test_a_file_that_is_no_file_is_refused(tmp_path: Path) -> None:

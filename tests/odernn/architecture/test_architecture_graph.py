@@ -285,7 +285,7 @@ JSON = json.loads(to_json(graph()))
         ("[]", "holds a list"),
         (json.dumps(JSON | {"node": {}}), 'the key "node" is not known. Did you mean "nodes"?'),
         (json.dumps({"nodes": {"a": 0}}), 'the key "edges" is missing'),
-        ('{"nodes": {"a": 0, "a": 0}, "edges": []}', 'the key "a" is given twice'),
+        ('{"nodes": {"a": 0, "a": 0}, "edges": []}', "the key 'a' is given twice"),
         (json.dumps(JSON | {"nodes": ["a"]}), "not a table"),
         (json.dumps(JSON | {"edges": {}}), '"edges" is not a list'),
         (json.dumps(JSON | {"edges": [["in", "h", 0.0]]}), "not an integer"),

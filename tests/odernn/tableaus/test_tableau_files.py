@@ -111,7 +111,7 @@ REFUSED = [
     ({"position": GOOD, "momentum": {**GOOD, "b_hat": [0, 1]}}, 'in "momentum", the key "b_hat" is not known'),
     ({"position": GOOD, "momentum": GOOD, "A": [[0]]}, 'the key "A" is not known'),
     ({"position": GOOD, "momentum": {"A": [[0]], "b": [1]}}, "position has 2 stages but momentum has 1"),
-    ('{"A": [[0]], "b": [1], "b": [2]}', 'the key "b" is given twice'),
+    ('{"A": [[0]], "b": [1], "b": [2]}', "the key 'b' is given twice"),
     ('{"A": [[NaN]], "b": [1]}', "row 1 of A, a₁₁ is nan, which is not a finite number"),
     ('{"A": [[1e999]], "b": [1]}', "row 1 of A, a₁₁ is inf, which is not a finite number"),
     ('{"A": [[0]], "b": [1]', r"it is not valid JSON: .* \(line 1, column 22\)"),

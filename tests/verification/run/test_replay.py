@@ -95,7 +95,7 @@ def test_a_pipe_and_a_device_are_refused_unread(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"format": "odernn-counterexample", "format": "x"}', 'the key "format" is given twice'),
+        ('{"format": "odernn-counterexample", "format": "x"}', "the key 'format' is given twice"),
         ('{"a": NaN}', "NaN is no number"),
         ("[" * 10**5, "not JSON"),
         ('{"n": 1' + "0" * 10**4 + "}", "not JSON"),

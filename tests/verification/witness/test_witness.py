@@ -853,7 +853,7 @@ def test_a_reference_with_an_unknown_field_or_without_one_is_refused(beside):
 def test_a_field_that_occurs_twice_is_refused_with_tensors_beside_it_too(beside):
     path, _ = beside
     path.write_text(path.read_text().replace('"layer": 1', '"layer": 1, "layer": 1', 1))
-    with pytest.raises(WitnessError, match=r'the key "layer" is given twice'):
+    with pytest.raises(WitnessError, match=r"the key 'layer' is given twice"):
         read(path)
 
 
