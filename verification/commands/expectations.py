@@ -48,7 +48,7 @@ def run(*, store: Path, claims: tuple[str, ...]) -> int:
 def read(path: Path) -> dict[str, str]:
     """{cell: verdict} of such a file; witnesses are not looked at. Raises UsageError, which names what is wrong."""
     try:
-        expected = foreign.read_json(path)
+        expected = foreign.read_json(path, typed=True)
     except (OSError, ForeignError) as error:
         raise UsageError(
             f'--expect "{path}": cannot be read ({harmless(foreign.said(error))}). Check the path; '

@@ -29,6 +29,9 @@ INPUTS, TARGETS = ("inputs", "x", "X"), ("targets", "y", "labels")
 """Names of the arrays of an .npz, or of a dict in a .pt."""
 
 KINDS = ".npy, .npz, .pt or .csv"
+MOST_CSV = 64 * 2**20
+"""Bytes of text; as lists of numbers they are some twenty times as many."""
+
 RECURRENT = "recurrent."
 """What stands before the cell's own names in a file of ``odernn train``."""
 
@@ -173,8 +176,8 @@ def _read(path: Path) -> Tensor | dict[str, Tensor]:
         return torch.from_numpy(np.array(np.load(path, mmap_mode="r", allow_pickle=False)))
     if kind == ".npz" and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            if sum(member.file_size for member in archive.infolist()) > foreign.MOST_DATA:
-                raise ModelError(f'"{path}" unpacks to more than {foreign.MOST_DATA} bytes. Give fewer numbers.')
+            if sum(member.file_size for member in archive.infolist()) > max(foreign.MOST_DATA, path.stat().st_size):
+                raise ModelError(f'"{path}" unpacks to more than {foreign.MOST_DATA} bytes. Save it as .npy.')
         with np.load(path, allow_pickle=False) as arrays:
             return {name: torch.from_numpy(arrays[name]) for name in arrays.files}
     if kind in (".pt", ".pth"):
@@ -185,7 +188,7 @@ def _read(path: Path) -> Tensor | dict[str, Tensor]:
         if isinstance(loaded, Tensor):
             return files.plain(loaded, "the tensor", path)
     if kind == ".csv":
-        rows = [row for row in csv.reader(io.StringIO(foreign.text_of(path), newline="")) if row]
+        rows = [row for row in csv.reader(io.StringIO(foreign.text_of(path, MOST_CSV), newline="")) if row]
         if rows and not _are_numbers(rows[0]):
             rows = rows[1:]
         return torch.tensor([[float(entry) for entry in row] for row in rows]).unsqueeze(1)

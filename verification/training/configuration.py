@@ -274,7 +274,7 @@ def _parsed(file: str | Path) -> tuple[dict[str, Any], str]:
     """The tables of a file, and its text."""
     path = FOLDER / f"{file}.toml" if str(file) in names() else Path(file)
     try:
-        text = foreign.text_of(path)
+        text = foreign.text_of(path, typed=True)
     except (OSError, ForeignError) as error:
         raise TrainingError(
             f'Configuration "{file}" cannot be read: {foreign.said(error)}. Give a file, or one of: '
