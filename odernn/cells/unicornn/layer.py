@@ -84,20 +84,20 @@ class UnICORNNLayer(nn.Module):
 
     def coefficients(self, dt: Tensor, alpha: Tensor) -> StepCoefficients:
         """w, h = dt σ̂(c), or dt itself without c, and α, from the layer's dt and α (), float64."""
+        return self._coefficients(dt, alpha, self.free_w, self.c)
+
+    def _coefficients(self, dt: Tensor, alpha: Tensor, free_w: Tensor | None, c: Tensor | None) -> StepCoefficients:
         dt, alpha = dt.to(self.V.dtype), alpha.to(self.V.dtype)
-        h = dt.expand(self.hidden_size) if self.c is None else dt * torch.sigmoid(self.c)
-        if self.limit is None or self.free_w is None:
-            return {"w": self.w, "step_size": h, "alpha": alpha}
-        return {"w": self.limit.within(self.free_w, h, alpha), "step_size": h, "alpha": alpha}
+        h = dt.expand(self.hidden_size) if c is None else dt * torch.sigmoid(c)
+        w = self.w if self.limit is None or free_w is None else self.limit.within(free_w, h, alpha)
+        return {"w": w, "step_size": h, "alpha": alpha}
 
     def pulled(self, dt: Tensor, alpha: Tensor, by_w: Tensor, by_h: Tensor) -> dict[str, Tensor]:
-        """Gradients by free_w and c of a layer with a limit, from those by w and h."""
-        leaves = {name: value.detach().clone().requires_grad_() for name, value in self.named_parameters(recurse=False)}
-        leaves = {name: value for name, value in leaves.items() if name in ("free_w", "c")}
+        """Gradients by free_w and c of a layer with a limit, from those by w and h; frozen ones as well."""
+        learned = {"free_w": self.free_w, "c": self.c}
+        leaves = {name: value.detach().requires_grad_() for name, value in learned.items() if value is not None}
         with torch.enable_grad():
-            found = torch.func.functional_call(
-                _Coefficients(self), {f"layer.{k}": v for k, v in leaves.items()}, (dt, alpha)
-            )
+            found = self._coefficients(dt, alpha, leaves["free_w"], leaves.get("c"))
             of = [(found["w"], by_w)] + ([] if self.c is None else [(found["step_size"], by_h)])
             values, grads = zip(*of, strict=True)
             pulled = torch.autograd.grad(values, list(leaves.values()), grads)
@@ -109,14 +109,3 @@ class UnICORNNLayer(nn.Module):
         if self.limit is not None and self.free_w is not None:
             found = self.coefficients(dt, alpha)
             self.free_w.copy_(self.limit.free_for(self.free_w, found["step_size"], found["alpha"]))
-
-
-class _Coefficients(nn.Module):
-    """A layer's ``coefficients`` as a module's forward, for torch.func.functional_call."""
-
-    def __init__(self, layer: UnICORNNLayer) -> None:
-        super().__init__()
-        self.layer = layer
-
-    def forward(self, dt: Tensor, alpha: Tensor) -> StepCoefficients:
-        return self.layer.coefficients(dt, alpha)
