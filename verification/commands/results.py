@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from verification import verdict
 from verification.claim import slug
@@ -21,9 +22,11 @@ from verification.report.rows.screen import Tried, tried
 from verification.report.table import Table
 from verification.run import provenance
 from verification.run.execute import judgements_of
-from verification.run.mending import Survey, mend
 from verification.run.store import Store
 from verification.verdict import Judgement
+
+if TYPE_CHECKING:
+    from verification.run.mending import Survey
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,10 @@ def mended(path: Path) -> None:
     """A store that is about to be written: if it is damaged, what is whole of it goes into a new one, and what is not
     is said: the run does that again.
     """
+    if not path.exists():
+        return
+    from verification.run.mending import mend  # a new store has nothing to mend
+
     outcome = mend(path)
     if outcome is None:
         return
