@@ -61,8 +61,8 @@ def trial(
     targets      of ``loss``; classes, or numbers
     loss         (what the model returned, targets) → E, one number
     batch_first  None: as the recurrent modules of the model say, else False
-    Raises TrialError, a ValueError, for inputs without a step or a sample or that are not finite, for a loss that is not
-    one number, and for an E that no weight or input decides. What the model raises goes through.
+    Raises TrialError, a ValueError, for inputs without a step or a sample or that are not finite, for a loss that is
+    not one number, and for an E that no weight or input decides. What the model raises goes through.
     """
     started = time.monotonic()
     if not isinstance(model, nn.Module):
