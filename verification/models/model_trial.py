@@ -30,7 +30,7 @@ from verification.monitors import BoundMonitor, Measurement, measuring
 from verification.monitors.calls import tensors_of
 from verification.monitors.unrolled import norms_over_time
 
-TORCH_CELLS: Mapping[type[nn.Module], tuple[str, ...]] = {
+TORCH_CELLS: Mapping[type[Any], tuple[str, ...]] = {
     nn.LSTMCell: ("h", "c"),
     nn.GRUCell: ("h",),
     nn.RNNCell: ("h",),
