@@ -68,14 +68,14 @@ def _states(
 ) -> QuantityBound:
     """The smaller of (a) and (b)."""
     by_activations = log_of_activations(layer.method, field, layer.step_sizes(), steps)
-    found = [] if by_activations is None else [QuantityBound(quantity, by_activations, "thm-C-field (b)")]
+    found = [] if by_activations is None else [(by_activations, "thm-C-field (b)")]
     rest = log_at_rest(field)
     push = None if rest is None else push_from_rest(layer.method, field, layer.step_sizes(), math.exp(rest))
     if push is not None and log_factor is not None and layer.c is None:
         logs = linear_growth(log_factor, np.full(steps, log_of(push)))
-        found.append(QuantityBound(quantity, float(outward(logs[-1] + tilt)), "thm-C-field (a)"))
+        found.append((float(outward(logs[-1] + tilt)), "thm-C-field (a)"))
     if found:
-        return min(found, key=lambda line: line.log)
+        return QuantityBound(quantity, *min(found))
     if rest is None:
         return unknown(quantity, f"{type(field).__name__} at rest is as large as its input")
     return unknown(quantity, "no theorem here bounds one step: hL‖|A|‖ ≥ 1, or steps differ, and L couples neurons")
