@@ -19,7 +19,7 @@ from torch import Tensor
 from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import LayerBounds, QuantityBound, unknown
 from odernn.bounds.network.states import ROUNDOFF, outward
-from odernn.bounds.network.sweeps import Array, linear_growth, log_of, response_sums
+from odernn.bounds.network.sweeps import NOTHING, Array, linear_growth, log_of, response_sums
 from odernn.fields import spectra
 from odernn.integrators.guarantees import guarantees_of, push_from_rest
 from odernn.integrators.responses import StepResponse, step_response, uncoupled_part
@@ -54,9 +54,7 @@ def _layer(layer: IntegratorLayer, number: int, steps: int) -> LayerBounds:
     tilt = log_of(spectra.upward(spread))
     lines = [_states(layer, field, states, log_factor, tilt, steps), unknown(computed, ROUNDED)]
     if log_factor is None:
-        lines.append(
-            unknown(jacobian, "the step is not known to be Lipschitz: hL‖|A|‖ ≥ 1, and the field is not monotone")
-        )
+        lines.append(unknown(jacobian, NOT_LIPSCHITZ))
     else:
         grown = float(outward((steps - 1) * log_factor + (tilt if steps > 1 else 0.0), steps))
         lines.append(QuantityBound(jacobian, grown, "thm-C-field (a)"))
@@ -78,7 +76,9 @@ def _states(
         return QuantityBound(quantity, *min(found))
     if rest is None:
         return unknown(quantity, f"{type(field).__name__} at rest is as large as its input")
-    return unknown(quantity, "no theorem here bounds one step: hL‖|A|‖ ≥ 1, or steps differ, and L couples neurons")
+    return unknown(
+        quantity, "no theorem here bounds one step: hL‖|A|‖ ≥ 1, or steps differ; L couples neurons, or is too large"
+    )
 
 
 # --- (b): a step as a linear map of the state and of bounded activations
@@ -95,16 +95,16 @@ def log_of_activations(method: Method, field: Field, step_size: Tensor, steps: i
     if response is None:
         return None
     size = np.ones(L.shape[1:]) if form.U is None else _row_sums(form.U, blocks)
-    if not L.any():  # R = I: each step adds at most Σ_i |P_i| |U| 1, and at most max h Σ|b_i| ‖U‖ √q
-        moved = np.abs(response.added).reshape(*response.added.shape[:2], blocks, -1).sum(axis=3)
-        largest = float(np.linalg.norm(np.einsum("ncb,bn->nc", moved, size)))
+    if L.any():
+        found = _log_of_responses(response, size, steps) if blocks == 2 else math.inf
+    else:  # R = I: each step adds at most Σ_i |P_i| |U| 1, and at most Σ_i max h|b_i| ‖U‖ √q
+        moved = np.abs(response.added).reshape(*response.added.shape[:2], blocks, -1)
+        largest = float(np.linalg.norm(np.einsum("ncbi,bn->nc", moved, size)))
         if form.U is not None and form.U.dim() == 2:
             root = spectra.spectral_norm(form.U) * math.sqrt(len(form.W))
-            largest = min(largest, root * float(np.linalg.norm(moved, axis=(1, 2), ord=2).max()))
-        return float(outward(math.log(steps) + log_of(largest), math.log(steps), 2.0 * L.size))
-    if blocks != 2:
-        return None
-    return _log_of_responses(response, size, steps)
+            largest = min(largest, root * float(moved.max(axis=(0, 1, 2)).sum()))
+        found = float(outward(math.log(steps) + log_of(largest), math.log(steps), 2.0 * L.size))
+    return found if math.isfinite(found) else None
 
 
 def _row_sums(U: Tensor, blocks: int) -> Array:
@@ -119,28 +119,31 @@ def between(directions: int) -> float:
     return 1 / math.cos(math.pi / (2 * directions))
 
 
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def _log_of_responses(response: StepResponse, size: Array, steps: int) -> float:
-    """Per neuron the longest X_n in ``DIRECTIONS`` directions, and what may be between two of them."""
+    """log ‖X_n‖₂: per neuron the longest X_n in ``DIRECTIONS`` directions, and what may be between two of them."""
     neurons, stages = len(response.state), response.added.shape[2] // 2
     drivers = [column for column in range(2 * stages) if size[column // stages].any()]
-    reached, boxes = np.zeros(neurons), np.full(neurons, np.inf)
+    reached, boxes = np.full(neurons, -np.inf), np.full(neurons, np.inf)
+    log_sizes = np.log(size)
     for turn in range(DIRECTIONS // 2):
         angle = math.pi * turn / DIRECTIONS
         T = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
         M = T @ response.state @ T.T
         sizes = 3 * np.abs(T) @ (np.abs(response.state) + response.state_error / ROUNDOFF) @ np.abs(T).T
-        total = np.zeros((neurons, 2))
+        terms = []
         for column in drivers:
-            kick = response.added[:, :, column]
+            kick, log_size = response.added[:, :, column], log_sizes[column // stages][:, None]
             lost = (8 * ROUNDOFF * np.abs(kick) + response.added_error[:, :, column]) @ np.abs(T).T
-            sums = response_sums(M, kick @ T.T, steps, sizes=sizes)
-            with np.errstate(over="ignore"):
-                largest = np.exp(sums.sums[-1].T) + np.einsum("ijn,nj->ni", np.exp(sums.powers), lost)
-            total += largest * size[column // stages][:, None]
+            found = response_sums(M, kick @ T.T, steps, sizes=sizes)
+            terms += [found.sums[-1].T + log_size]
+            terms += [found.powers[:, place].T + np.log(lost[:, place : place + 1]) + log_size for place in (0, 1)]
+        total = np.logaddexp.reduce(terms)
         reached = np.maximum(reached, total.max(axis=1))
-        boxes = np.minimum(boxes, np.hypot(*total.T))
-    longest = np.minimum(reached * between(DIRECTIONS), boxes)
-    return float(outward(log_of(float(np.linalg.norm(longest))), neurons, len(drivers)))
+        boxes = np.minimum(boxes, np.logaddexp(2 * total[:, 0], 2 * total[:, 1]) / 2)
+    longest = np.minimum(reached + math.log(between(DIRECTIONS)), boxes)
+    whole = float(np.logaddexp.reduce(2 * longest)) / 2
+    return float(outward(max(whole, NOTHING), neurons, 3 * len(drivers)))
 
 
 def log_at_rest(field: Field) -> float | None:

@@ -194,6 +194,16 @@ def _without_the_last(sums: Any) -> Any:
     return lambda M, kick, steps, *, sizes: sums(M, kick, steps - 1, sizes=sizes)
 
 
+def test_a_step_that_grows_without_end_has_a_finite_line_or_says_why() -> None:
+    """1 + h²κ/2 a step and more: sums beyond the largest float, and coefficients that are."""
+    for alpha, steps in ((50.0, 3000), (1e300, 5)):
+        field = fields.Oscillator(torch.ones(3, dtype=F64), alpha=alpha)
+        line = certify(
+            IntegratorRNN(field, tableaus.EULER, dt=0.5, input_size=1, dtype=F64), input_bound=1.0, steps=steps
+        ).layers[0]["‖X_n‖₂, n ≤ N"]
+        assert math.isfinite(line.log) if line.log is not None else "no theorem" in line.about
+
+
 FAULTS: dict[str, dict[str, Any]] = {
     "the last response is lost": {"response_sums": _without_the_last(certification.response_sums)},
     "a step adds less": {"step_response": lambda *arguments: _shortened(step_response(*arguments))},
