@@ -40,8 +40,8 @@ def ci(folder: Path, failing: str) -> tuple[int, str, list[str]]:
 def test_with_a_browser_its_tests_must_run(tmp_path: Path) -> None:
     code, printed, made = ci(tmp_path, "")
     assert code == 0 and "NOT TESTED" not in printed and printed.splitlines()[-1] == "17 passed, 2 skipped in 3.00s"
-    assert made[:3] == ["make environment ", "make browser ", "make test required"]
-    assert {line.split()[1] for line in made[3:]} == {"docs-test", "wheel-check"} and "1 passed in 9.00s" in printed
+    assert made[:4] == ["make environment ", "make browser ", "make test required", "make locked required"]
+    assert {line.split()[1] for line in made[4:]} == {"docs-test", "wheel-check"} and "1 passed in 9.00s" in printed
 
 
 def test_without_a_browser_it_says_so_before_and_after_the_tests(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_what_is_there_is_not_installed_and_what_cannot_be_installed_is_an_error
     assert asked() == (0, "")
 
 
-@pytest.mark.parametrize("failing", ["environment", "test", "docs-test", "wheel-check"])
+@pytest.mark.parametrize("failing", ["environment", "test", "locked", "docs-test", "wheel-check"])
 def test_what_fails_fails_all(failing: str, tmp_path: Path) -> None:
     code, printed, _ = ci(tmp_path, failing)
     assert code != 0 and f"{failing} failed" in printed
