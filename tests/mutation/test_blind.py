@@ -101,6 +101,7 @@ def test_the_nearest_tests_import_the_file_lie_beside_it_or_name_it(tmp_path: Pa
         "tests/odernn/test_far.py": "melted_rows",
         "tests/odernn/test_names.py": "leaky",
         "tests/verification/test_claims.py": '"icml-9"',
+        "verification/scripts/x.py": "",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
