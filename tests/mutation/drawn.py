@@ -5,6 +5,7 @@ out, by rule and counted nowhere, is what is no behaviour or has an equal effect
 
     what is said       docstrings, every other text, f-strings, what stands in ``raise``, calls that print or warn
     what is declared   type hints, decorators, imports, ``__all__``, ``if TYPE_CHECKING``, ``if __name__ == "__main__"``
+    literal zeros      0 · x and 0/x: they make a number of the right kind and add nothing
     how it is kept     ``zip(strict=…)``, ``frozen=``, ``slots=``, ``repr=``, ``indent=``, ``maxsize=``, ``stacklevel=``
 """
 
@@ -114,6 +115,8 @@ def _is_bare(test: ast.expr) -> bool:
 
 def _replaced(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     match node:
+        case ast.BinOp(left=ast.Constant(value=0), op=ast.Mult() | ast.Div()):
+            pass
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIGNS and not (_is_text(left) or _is_text(right)):
             yield "sign", ast.BinOp(left, _SIGNS[type(op)](), right)
         case ast.UnaryOp(op=ast.USub(), operand=operand):

@@ -37,6 +37,7 @@ def f(x: Literal[4], n: int = 5) -> Literal[6]:
         raise ValueError(f"n is {n + 1}" + str(-9))
     print(n - 1)
     rows = list(zip(x, x, strict=True))
+    zero = 0 * x
     return [-y for y in range(n)] if rows else x["a" + "b"] * 0.5
 '''
 EXPECTED = {
@@ -55,6 +56,8 @@ EXPECTED = {
     ("sign", "x['a' + 'b'] * 0.5", "x['a' + 'b'] / 0.5"),
     ("constant", "0.5", "1.0"),
     ("constant", "0.5", "0.25"),
+    ("off by one", "0", "1"),
+    ("off by one", "0", "-1"),
 }
 
 
