@@ -33,7 +33,7 @@ import drawn  # noqa: E402
 import scratch  # noqa: E402
 from blind_page import RECORD, explained, write_page  # noqa: E402
 from drawn import Site  # noqa: E402
-from nearest import Nearest  # noqa: E402
+from nearest import SCRIPTS, Nearest  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("odernn", "verification", "cuda")
@@ -62,7 +62,7 @@ def fate(copy: scratch.Scratch, nearest: Nearest, site: Site, seconds: float, un
         for batch in _batches(tests):
             if (left := limit - (time.monotonic() - start)) < 0:
                 break
-            answer = copy.run(batch, words, left, unsound)
+            answer = copy.run(batch, words, left, unsound, slow=site.file.startswith(SCRIPTS[0]))
             found["tests"] += answer["tests"]
             found["files"] += len(batch)
             if (by := answer["by"]) and by not in unsound:
@@ -75,7 +75,9 @@ def fail_without(copy: scratch.Scratch, mutants: Sequence[Mapping[str, Any]]) ->
     files = sorted({each["by"] for each in mutants if each["how"] == "not imported"})
     tests = sorted({each["by"] for each in mutants} - {"", *files})
     wrong = [file for file in files if copy.run([file], (), 0.0)["how"] == "not imported"]
-    while (left := [test for test in tests if test not in wrong]) and (by := copy.run(left, (), 1e9)["by"]):
+    while (left := [test for test in tests if test not in wrong]) and (by := copy.run(left, (), 1e9, slow=True)["by"]):
+        if by not in left:
+            raise RuntimeError(f"{by} fails, which noticed no mutant.")
         wrong.append(by)
     return wrong
 
@@ -105,6 +107,10 @@ def key_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(entry[name]) for name in ("file", "function", "before", "after", "number"))
 
 
+def _key(site: Site) -> tuple[str, ...]:
+    return tuple(map(str, site.key))
+
+
 def stored(path: Path, seed: str) -> dict[str, Any]:
     """The record of that seed, or an empty one."""
     record: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"seed": seed}
@@ -122,9 +128,9 @@ def write(path: Path, record: Mapping[str, Any]) -> None:
 def brought(record: dict[str, Any], chosen: Sequence[Site]) -> None:
     """The record, of those mutants that there still are, with their lines as they are now."""
     before = {key_of(entry): entry for entry in record["mutants"]}
-    gone = set(before) - {tuple(map(str, site.key)) for site in chosen}
+    gone = set(before) - {_key(site) for site in chosen}
     record["gone"] = record.get("gone", 0) + len(gone)
-    record["mutants"] = [before[key] | named(site) for site in chosen if (key := tuple(map(str, site.key))) in before]
+    record["mutants"] = [before[key] | named(site) for site in chosen if (key := _key(site)) in before]
 
 
 # --- the command
@@ -137,7 +143,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=60.0, help="of the clock, that a mutant's tests may take")
     parser.add_argument("--again", action="store_true", help="try what survived and nothing explains once more")
     parser.add_argument("--file", default="", help="with --again: only of files whose path contains this")
-    parser.add_argument("--list", action="store_true", help="only list the mutants")
+    parser.add_argument("--list", action="store_true", help="only list the mutants that would be tried")
     parser.add_argument("--page", action="store_true", help="write the page again from the record")
     parser.add_argument("--into", type=Path, default=RECORD)
     parser.add_argument("--root", type=Path, default=ROOT, help="another project: every test is near to every file")
@@ -159,12 +165,22 @@ def _graph(root: Path) -> dict[str, list[str]]:
     return {file: [other for other in files if other != file] for file in files}
 
 
-def _todo(options: argparse.Namespace, record: Mapping[str, Any], chosen: Sequence[Site]) -> list[Site]:
-    if not options.again:
-        tried = {key_of(entry) for entry in record["mutants"]}
-        return [site for site in chosen if tuple(map(str, site.key)) not in tried]
-    alive = {key_of(entry) for entry in explained(record["mutants"]) if entry["kind"] == "unexplained"}
-    return [site for site in chosen if tuple(map(str, site.key)) in alive and options.file in site.file]
+def _survivors(options: argparse.Namespace, root: Path, record: Mapping[str, Any]) -> list[Site]:
+    """What is to be tried once more."""
+    alive = [each for each in explained(record["mutants"]) if each["kind"] == "unexplained"]
+    alive = [each for each in alive if options.file in each["file"]]
+    texts = {file: (root / file).read_text() for file in {each["file"] for each in alive}}
+    keys = {key_of(each) for each in alive}
+    return [site for file, text in texts.items() for site in drawn.sites(text, file) if _key(site) in keys]
+
+
+def _drawn(options: argparse.Namespace, root: Path, record: dict[str, Any]) -> list[Site]:
+    """The mutants of the seed; the record keeps those of it that are among them."""
+    every = every_site(root, options.folders)
+    chosen = drawn.draw(every, options.seed, max(options.number, len(record["mutants"]) + record.get("gone", 0)))
+    brought(record, chosen)
+    record["sites"] = {name: sum(site.operator == name for site in every) for name in drawn.OPERATORS}
+    return chosen
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -172,15 +188,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     root = options.root.resolve()
     if not options.page:
         record = stored(options.into, options.seed)
-        every = every_site(root, options.folders)
-        chosen = drawn.draw(every, options.seed, max(options.number, len(record["mutants"]) + record.get("gone", 0)))
+        if options.again:
+            todo = _survivors(options, root, record)
+        else:
+            tried = {key_of(entry) for entry in record["mutants"]}
+            todo = [site for site in _drawn(options, root, record) if _key(site) not in tried]
         if options.list:
-            for site in chosen:
+            for site in todo:
                 print(site.file, site.line, site.function, site.operator, site.before, "→", site.after, sep="\t")
             return 0
-        brought(record, chosen)
-        record["sites"] = {name: sum(site.operator == name for site in every) for name in drawn.OPERATORS}
-        _try(options, root, record, _todo(options, record, chosen))
+        _try(options, root, record, todo)
     if options.into == RECORD:
         write_page()
     mutants = explained(json.loads(options.into.read_text())["mutants"])
@@ -238,7 +255,7 @@ def _enter(record: dict[str, Any], site: Site, found: Mapping[str, Any]) -> None
     """In the place of what was known of it; what it was at first stays."""
     places = {key_of(entry): number for number, entry in enumerate(record["mutants"])}
     entry = named(site) | {"first": found["fate"]} | found
-    if (number := places.get(tuple(map(str, site.key)))) is None:
+    if (number := places.get(_key(site))) is None:
         record["mutants"].append(entry)
     else:
         record["mutants"][number] = entry | {"first": record["mutants"][number]["first"]}

@@ -78,10 +78,17 @@ class Scratch:
             compiled.unlink()
 
     def run(
-        self, tests: Sequence[str], words: Iterable[str], seconds: float, left_out: Sequence[str] = ()
+        self,
+        tests: Sequence[str],
+        words: Iterable[str],
+        seconds: float,
+        left_out: Sequence[str] = (),
+        *,
+        slow: bool = False,
     ) -> dict[str, Any]:
         """Of test files, or of one test by its name, until one fails or the seconds are over.
 
+        slow   the slow tests, too
         words  tests whose name or code has one of them go first
         → "by": what failed or hung, or ""; "how": "failed", "not imported", "time-out", "died"; "tests": their number
         """
@@ -89,7 +96,7 @@ class Scratch:
             kernels = Path(fresh) if self.is_fresh else self.kernels
 
             def work(send: Callable[[Any], None]) -> None:
-                self._in_child(tests, words, seconds, left_out, kernels, send)
+                self._in_child(tests, words, seconds, [*left_out], kernels, send, "not gpu" if slow else FAST)
 
             return _answer(work, tests)
 
@@ -101,6 +108,7 @@ class Scratch:
         left_out: Sequence[str],
         kernels: Path,
         send: Callable[[Any], None],
+        marks: str,
     ) -> None:
         import pytest
 
@@ -121,7 +129,7 @@ class Scratch:
             "-W",
             "ignore::pytest.PytestAssertRewriteWarning",
             "-m",
-            FAST,
+            marks,
         ]
         options += [f"--deselect={each}" for each in left_out]
         code = pytest.main([*options, f"--rootdir={self.root}", *tests], plugins=[_Watch(tests, words, seconds, send)])
