@@ -54,7 +54,7 @@ def every_site(root: Path, folders: Sequence[str] = FOLDERS) -> list[Site]:
 def fate(copy: scratch.Scratch, nearest: Nearest, site: Site, seconds: float, unsound: Sequence[str]) -> dict[str, Any]:
     """What becomes of one, by all tests but the ``unsound``."""
     tests, start = nearest.tests(site.file, site.function), time.monotonic()
-    is_compiled = site.file.startswith(COMPILED)
+    is_compiled, is_script = site.file.startswith(COMPILED), site.file.startswith(SCRIPTS[0])
     limit = seconds * (3 if is_compiled else 1)
     text, words = (copy.root / site.file).read_text(), nearest.spoken(site.file, site.function)
     found: dict[str, Any] = {"fate": "survived", "by": "", "how": "", "tests": 0, "files": 0}
@@ -62,7 +62,7 @@ def fate(copy: scratch.Scratch, nearest: Nearest, site: Site, seconds: float, un
         for batch in _batches(tests):
             if (left := limit - (time.monotonic() - start)) < 0:
                 break
-            answer = copy.run(batch, words, left, unsound, slow=site.file.startswith(SCRIPTS[0]))
+            answer = copy.run(batch, words, left, unsound, only=Path(site.file).stem if is_script else "")
             found["tests"] += answer["tests"]
             found["files"] += len(batch)
             if (by := answer["by"]) and by not in unsound:
@@ -75,7 +75,7 @@ def fail_without(copy: scratch.Scratch, mutants: Sequence[Mapping[str, Any]]) ->
     files = sorted({each["by"] for each in mutants if each["how"] == "not imported"})
     tests = sorted({each["by"] for each in mutants} - {"", *files})
     wrong = [file for file in files if copy.run([file], (), 0.0)["how"] == "not imported"]
-    while (left := [test for test in tests if test not in wrong]) and (by := copy.run(left, (), 1e9, slow=True)["by"]):
+    while (left := [test for test in tests if test not in wrong]) and (by := copy.run(left, (), 1e9, only="::")["by"]):
         if by not in left:
             raise RuntimeError(f"{by} fails, which noticed no mutant.")
         wrong.append(by)

@@ -84,11 +84,11 @@ class Scratch:
         seconds: float,
         left_out: Sequence[str] = (),
         *,
-        slow: bool = False,
+        only: str = "",
     ) -> dict[str, Any]:
         """Of test files, or of one test by its name, until one fails or the seconds are over.
 
-        slow   the slow tests, too
+        only   tests whose name has this, the slow ones too; "" the fast ones
         words  tests whose name or code has one of them go first
         → "by": what failed or hung, or ""; "how": "failed", "not imported", "time-out", "died"; "tests": their number
         """
@@ -96,7 +96,7 @@ class Scratch:
             kernels = Path(fresh) if self.is_fresh else self.kernels
 
             def work(send: Callable[[Any], None]) -> None:
-                self._in_child(tests, words, seconds, [*left_out], kernels, send, "not gpu" if slow else FAST)
+                self._in_child(tests, words, seconds, left_out, kernels, send, only)
 
             return _answer(work, tests)
 
@@ -108,7 +108,7 @@ class Scratch:
         left_out: Sequence[str],
         kernels: Path,
         send: Callable[[Any], None],
-        marks: str,
+        only: str,
     ) -> None:
         import pytest
 
@@ -129,18 +129,22 @@ class Scratch:
             "-W",
             "ignore::pytest.PytestAssertRewriteWarning",
             "-m",
-            marks,
+            "not gpu" if only else FAST,
         ]
         options += [f"--deselect={each}" for each in left_out]
-        code = pytest.main([*options, f"--rootdir={self.root}", *tests], plugins=[_Watch(tests, words, seconds, send)])
+        watch = _Watch(tests, words, seconds, only, send)
+        code = pytest.main([*options, f"--rootdir={self.root}", *tests], plugins=[watch])
         send({"over": int(code)})
 
 
 class _Watch:
     """A pytest plugin that says what begins and what fails, and stops when its time is over."""
 
-    def __init__(self, tests: Sequence[str], words: Iterable[str], seconds: float, send: Callable[[Any], None]) -> None:
+    def __init__(
+        self, tests: Sequence[str], words: Iterable[str], seconds: float, only: str, send: Callable[[Any], None]
+    ) -> None:
         self.order = {test.split("::")[0]: number for number, test in enumerate(tests)}
+        self.only = only
         self.words, self.send, self.end = set(words), send, time.monotonic() + seconds
 
     def pytest_collectreport(self, report: Any) -> None:
@@ -148,7 +152,7 @@ class _Watch:
             self.send({"fail": report.nodeid, "how": "not imported"})
 
     def pytest_collection_finish(self, session: Any) -> None:
-        session.items.sort(key=self._place)
+        session.items[:] = sorted((each for each in session.items if self.only in each.nodeid), key=self._place)
 
     def _place(self, item: Any) -> tuple[int, bool]:
         code = getattr(getattr(item, "function", None), "__code__", None)
