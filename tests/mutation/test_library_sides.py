@@ -190,6 +190,19 @@ def test_the_rate_of_a_word_is_the_spectral_radius(letters: str, rate: float | N
     assert [float(balls.mid()), float(box.mid)] == pytest.approx([expected] * 2, abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["SADDLE", "MIRROR", "SWITCHED"])
+def test_identities_behind_a_rate_vanish_in_both_typings(name: str) -> None:
+    """Exactly, at places where every letter is positive; a run hears the second typing of a case alone."""
+    from verification.cases import word_rates
+
+    identity = getattr(word_rates, name)
+    for shift in range(4):
+        place = {letter: Q(2 * k + 3 + shift, k + 2) for k, letter in enumerate(identity.names)}
+        for typing in (identity.residual, identity.retyped):
+            entries = typing(place)
+            assert len(entries) >= 1 and all(entry == 0 for entry in entries), (typing.__name__, place, entries)
+
+
 # --- the invariant form
 
 
