@@ -471,3 +471,16 @@ def test_turns_that_end_triangular_are_those_that_leave_what_is_0(monkeypatch: p
         assert rotation_mesh.ends_triangular(4) == good
     monkeypatch.setattr(rotation_mesh, "turns", lambda n: rows)
     assert rotation_mesh.layers(4) == 5  # a triangle has 2n − 3
+
+
+@pytest.mark.parametrize("names", ["icml", "sam"])
+def test_the_whole_step_is_symplectic_in_intervals_and_a_false_area_would_be_seen(names: str) -> None:
+    """Of one layer of two neurons, in either indexing; ω pairs y and z of each neuron."""
+    from verification.certify.second import exact_network
+
+    one = {"layers": "1", "neurons": "2", "skip": "0", "alpha": "1/2", "dt": "1/3", "c": "0 1/2", "w": "1 -2"}
+    one |= {"b": "1/4 0", "V": "1 0 0 1", "u": "1 2 1/2 -1", "Lambda": ""}
+    holds = exact_network.run(one, names == "sam", exact_network.symplectic_defect)
+    assert holds[0] is False, holds
+    falsely = exact_network.run(one, names == "sam", lambda n: [x + 1 for x in exact_network.symplectic_defect(n)])
+    assert falsely[0] is True
