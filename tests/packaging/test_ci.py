@@ -40,8 +40,8 @@ def ci(folder: Path, failing: str) -> tuple[int, str, list[str]]:
 def test_with_a_browser_its_tests_must_run(tmp_path: Path) -> None:
     code, printed, made = ci(tmp_path, "")
     assert code == 0 and "NOT TESTED" not in printed and printed.splitlines()[-1] == "17 passed, 2 skipped in 3.00s"
-    assert made[:4] == ["make environment ", "make browser ", "make test required", "make locked required"]
-    assert {line.split()[1] for line in made[4:]} == {"docs-test", "wheel-check"} and "1 passed in 9.00s" in printed
+    assert made[:3] == ["make environment ", "make browser ", "make test required"]
+    assert {line.split()[1] for line in made[3:]} == {"docs-test", "wheel-check"} and "1 passed in 9.00s" in printed
 
 
 def test_without_a_browser_it_says_so_before_and_after_the_tests(tmp_path: Path) -> None:
