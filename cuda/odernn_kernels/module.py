@@ -90,13 +90,12 @@ def check_device(x: Tensor) -> None:
 
 def launcher_for(x: Tensor) -> Launcher:
     """Of the device that x is on. Raises ValueError for another kind of device, LaunchError if it cannot be used."""
-    check_device(x)
     if _override:
         return _override[-1]
     index = x.device.index
-    device = _devices.get(index)
-    if device is not None:
-        return device
+    if x.is_cuda and index in _devices:
+        return _devices[index]
+    check_device(x)
     with _lock:
         if index not in _devices:
             reason = unavailable_because()
