@@ -78,6 +78,7 @@ def section(record: Mapping[str, Any]) -> Iterator[str]:
         yield from _shape(record, shape)
     yield from _crossover(record)
     yield from _host(parts)
+    yield from _threads(parts)
     yield from _memory(parts)
 
 
@@ -236,6 +237,16 @@ def _host(parts: Mapping[str, Any]) -> Iterator[str]:
             for label, each in found.items()
         ]
         yield _table(rows, ("(N, batch, hidden)", "forward", "forward and backward")) + "\n"
+
+
+def _threads(parts: Mapping[str, Any]) -> Iterator[str]:
+    found = parts.get("threads", {}).get("found", {})
+    if found:
+        yield "### A launch in which thread\n"
+        yield "Of a forward and a backward pass, whose launcher and thread are named; microseconds (device/threads.py).\n"
+        names = list(next(iter(found.values())))
+        rows = [(label, *(f"{each[name]:.3g}" for name in names)) for label, each in found.items()]
+        yield _table(rows, ("", *names)) + "\n"
 
 
 def _memory(parts: Mapping[str, Any]) -> Iterator[str]:

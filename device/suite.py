@@ -40,6 +40,7 @@ import torch
 from benchmarks._harness import machine
 from cuda.odernn_kernels import build, emulator, execution, module
 from device import checks as checking
+from device import threads as comparing
 from device import times as timing
 from device.checks import LARGE, SMALL, Checks
 from odernn.executions.recurrence import ReconstructionWarning
@@ -250,6 +251,12 @@ def host(run: Run) -> None:
         run.note(f"host {shape}", timing.host_work(run.clock, shape))
 
 
+def threads(run: Run) -> None:
+    """What a launch costs the host in which thread, by which launcher."""
+    for label, found in comparing.compared(run.device):
+        run.note(label, found)
+
+
 def memory(run: Run) -> None:
     """Peak memory of a training step of three layers, in arrays of N · b · m a layer, at three lengths."""
     for steps in (1000, 4096, SHAPES["eigenworms"][0]):
@@ -276,6 +283,7 @@ PARTS: dict[str, Callable[[Run], None]] = {
     "scornn": scornn,
     "trajectories": trajectories,
     "host": host,
+    "threads": threads,
     "memory": memory,
     "registers": registers,
 }

@@ -64,3 +64,10 @@ def test_a_record_names_the_files_that_its_sources_are() -> None:
     assert {"kernels/scan.cu", "build.py", "direct.py"} <= suite.digests().keys()
     for record in page.records().values():
         assert (record["files"] == suite.digests()) == (record["sources"] == suite.sources())
+
+
+def test_what_a_launch_costs_in_which_thread_is_on_the_page() -> None:
+    assert not list(page._threads({}))
+    found = {"PyCUDA; one": {"wall": 325.4, "launch": 14.0}, "PyCUDA; autograd's": {"wall": 740.0, "launch": 40.0}}
+    text = "\n".join(page._threads({"threads": {"found": found}}))
+    assert "| PyCUDA; autograd's | 740" in text and "325" in text and "| wall" in text
