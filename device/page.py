@@ -243,7 +243,7 @@ def _threads(parts: Mapping[str, Any]) -> Iterator[str]:
     found = parts.get("threads", {}).get("found", {})
     if found:
         yield "### A launch in which thread\n"
-        yield "Of a forward and a backward pass, whose launcher and thread are named; microseconds (device/threads.py).\n"
+        yield "Of a forward and a backward pass, by launcher and thread; microseconds (device/threads.py).\n"
         names = list(next(iter(found.values())))
         rows = [(label, *(f"{each[name]:.3g}" for name in names)) for label, each in found.items()]
         yield _table(rows, ("", *names)) + "\n"

@@ -112,7 +112,8 @@ for part in $parts; do
   echo "== $part"
   case $part in
     check) suite --part correctness --part streams --part adversary ;;
-    times) suite --part times --part crossover --part scornn --part trajectories --part host --part threads --part memory ;;
+    times)
+      suite --part times --part crossover --part scornn --part trajectories --part host --part threads --part memory ;;
     sanitize) suite --part sanitizer ;;
     train) train ;;
   esac || { status=1; echo "== $part: not all was done, or not all holds"; }
