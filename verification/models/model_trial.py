@@ -29,6 +29,7 @@ from verification.models.trial_result import ModelTrial
 from verification.monitors import BoundMonitor, Measurement, measuring
 from verification.monitors.calls import tensors_of
 from verification.monitors.unrolled import norms_over_time
+from verification.run import arithmetic
 
 TORCH_CELLS: Mapping[type[Any], tuple[str, ...]] = {
     nn.LSTMCell: ("h", "c"),
@@ -62,9 +63,11 @@ def trial(
     loss         (what the model returned, targets) → E, one number
     batch_first  None: as the recurrent modules of the model say, else False
     Raises TrialError, a ValueError, for inputs without a step or a sample or that are not finite, for a loss that is
-    not one number, and for an E that no weight or input decides. What the model raises goes through.
+    not one number, and for an E that no weight or input decides; FloatError where arithmetic is not IEEE 754's. What
+    the model raises goes through.
     """
     started = time.monotonic()
+    arithmetic.check()
     if not isinstance(model, nn.Module):
         raise TypeError(f"model is a {type(model).__name__}; a trial needs a torch.nn.Module.")
     like = next(iter(model.parameters()), torch.empty(0))

@@ -58,6 +58,11 @@ class RunRecord:
         return str(self.configuration["task"]["name"])
 
     @property
+    def arithmetic(self) -> str:
+        """IEEE 754, or what is not its; "" for a run of an odernn that did not ask."""
+        return str(self.versions.get("arithmetic", ""))
+
+    @property
     def seed(self) -> int:
         return int(self.configuration["training"]["seed"])
 
