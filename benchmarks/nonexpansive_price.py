@@ -158,9 +158,10 @@ def _rows(runs: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         if not all(key in runs for key in keys):
             continue
         free, kept = [record[key]["test"]["accuracy"] for key in keys], [runs[key]["accuracy"] for key in keys]
-        certified, shares = [runs[key]["certified"] for key in keys], [
-            runs[key]["local"] / runs[key]["certified"] for key in keys
-        ]
+        certified, shares = (
+            [runs[key]["certified"] for key in keys],
+            [runs[key]["local"] / runs[key]["certified"] for key in keys],
+        )
         yield (
             f"{task.name}, {task.steps}",
             contestant.name,
