@@ -105,9 +105,9 @@ class _URNNLayer(ModReLULayer):
         return (2 * self.hidden_size,)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """V ~ U(−r, r), r = √(6/(n + input)), b = 0 (see ``ModReLULayer``), h0 ~ U(−s, s), s = √(3/(2n)), so that E|h0|² = 1.
+        """V ~ U(−r, r), r = √(6/(n + input)), b = 0, h0 ~ U(−s, s), s = √(3/(2n)), so that E|h0|² = 1.
 
-        Arjovsky et al. 2016; and W by ``reset_unitary``.
+        Arjovsky et al. 2016; ``nonexpansive``: b as ``ModReLULayer`` says; and W by ``reset_unitary``.
         """
         n = self.hidden_size
         self.reset_unitary(generator)

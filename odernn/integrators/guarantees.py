@@ -52,6 +52,8 @@ class Guarantees:
     reversibility  ρ Φ ρ = Φ⁻¹ for ρ(y, z) = (y, −z), at the same drive
     invertibility  Φ has an inverse; margin: 1 − h L ‖|A*|‖ of the adjoint method, or none needed
     order          of the step on smooth inputs sampled at t_n
+    sensitivity    two runs from one state have ‖Δx_N‖ ≤ value · Σ_n ‖Δdrive_n‖, of what the stages see: thm-in of
+                   docs/derivations/nonexpansive.md
     """
 
     contraction: Certificate
@@ -61,6 +63,7 @@ class Guarantees:
     reversibility: Certificate
     invertibility: Certificate
     order: Certificate
+    sensitivity: Certificate
 
     def __getitem__(self, name: str) -> Certificate:
         certificate: Certificate = getattr(self, name)
@@ -106,6 +109,7 @@ def guarantees_of(method: Method, field: Field, step_size: Tensor | float, *, in
         reversibility=_reversibility(table, field, solvable, inputs),
         invertibility=_invertibility(table, field, constants, h),
         order=_order(method, inputs),
+        sensitivity=_sensitivity(table, field, constants, h),
     )
 
 
@@ -146,6 +150,26 @@ def _contraction(
             return _growth(method, constants, h, text, limit - h)
         return _growth(method, constants, h, f"not BN-stable: {stable.because.split(':')[0]}")
     return _growth(method, constants, h, _monotone(constants))
+
+
+def _sensitivity(method: Method, field: Field, constants: Constants, h: float) -> Certificate:
+    """h D for one stage with b = 1, ½ ≤ a ≤ 1 on a monotone field, D its Lipschitz constant by the drive; else None.
+
+    A property of the tableau says nothing of two drives alone: the stages have to be bounded, too (BSI-stability).
+    """
+    name, slope = "sensitivity", field.drive_lipschitz()
+    if constants.one_sided_lipschitz > 0.0:
+        return Certificate(name, None, False, None, _monotone(constants))
+    if not (isinstance(method, ButcherTableau) and method.stages == 1 and method.b == (1,)):
+        return Certificate(name, None, False, None, f"no theorem here on perturbed drives of {_named(method)}")
+    ((a,),) = method.A
+    if sign(2 * a - 1) < 0 or sign(1 - a) < 0:
+        return Certificate(name, None, False, None, f"{_named(method)} has its stage at a = {a}, not in [1/2, 1]")
+    if slope is None:
+        return Certificate(name, None, False, None, f"how {type(field).__name__} depends on its drive is not bounded")
+    value = h * slope * (1 + ROUNDING)
+    text = f"one stage, 1/2 ≤ a ≤ 1, monotone field: from one state ‖Δx_N‖ ≤ {value:.3g} Σ ‖Δdrive_n‖"
+    return about_given(method, Certificate(name, True, True, None, text, value=value))
 
 
 def _monotone(constants: Constants) -> str:

@@ -33,6 +33,12 @@ from verification.exact_text import rationals as written
 from verification.kinds import Listed, Matrix, Rational, Values
 from verification.parameters import Parameter, declared, rationals
 
+
+def norm(x: Any, y: Any) -> Any:
+    """√(x² + y²) in balls, whose power of a ball with 0 in it is no number."""
+    return BALLS.root_of_positive_part(x * x + y * y)
+
+
 # --- (a): modReLU with b ≤ 0
 
 
@@ -74,8 +80,7 @@ def threshold_case(factor: Fraction = Fraction(1)) -> Case:
             return x * kept, y * kept
 
         (x, y), (u, v) = moved(p.x, p.y), moved(p.u, p.v)
-        right = ((p.x - p.u) ** 2 + (p.y - p.v) ** 2).sqrt()
-        return BALLS.root_of_positive_part((x - u) ** 2 + (y - v) ** 2), right * BALLS.exact(factor)
+        return norm(x - u, y - v), norm(p.x - p.u, p.y - p.v) * BALLS.exact(factor)
 
     def intervals(p: Any) -> tuple[Any, Any]:
         def beside(x: Any, y: Any) -> tuple[Any, Any]:
@@ -338,9 +343,6 @@ def step_case(least: Fraction = Fraction(1, 2)) -> Case:
                 if _pairing(tried, v) <= 0:
                     return tried
         return (Fraction(0), Fraction(0))
-
-    def norm(x: Any, y: Any) -> Any:
-        return BALLS.root_of_positive_part(x * x + y * y)
 
     def balls(p: Any) -> tuple[Any, Any]:
         after = [d + p.h * (g + e) for d, g, e in zip(p.d, p.g, p.e, strict=True)]

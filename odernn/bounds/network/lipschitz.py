@@ -1,8 +1,8 @@
-"""How far two runs on different inputs can part, of a stack of nonexpansive layers.   thm-Lip; docs/derivations/nonexpansive.md
+"""How far two runs on different inputs can part: stacks of nonexpansive layers.   docs/derivations/nonexpansive.md
 
     ‖h_n − h'_n‖ ≤ Σ_j c_j ‖u_{n−j} − u'_{n−j}‖,      c^l_j = ω_l c^l_{j−1} + ‖V^l‖ c^{l−1}_j,   c^0 = (1, 0, 0, …)
 
-One layer with ω = 1: ‖V‖ for every input, so ‖V‖ √N ‖u − u'‖₂. Natural logarithms, rounded outward.
+thm-Lip. One layer with ω = 1: ‖V‖ for every input, so ‖V‖ √N ‖u − u'‖₂. Natural logarithms, rounded outward.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ABOUT_ALL = "all N inputs may change"
 class Reach:
     """What a change of the inputs becomes in one level: log c_j (N,), of the exact W and of the computed one.
 
-    log_error  of ‖ĥ_n − h_n‖, h_n by the computed W in exact arithmetic, (N,); None with ``computed`` where none is known
+    log_error  of ‖ĥ_n − h_n‖, h_n by the computed W in exact arithmetic, (N,); None with ``computed``: none is known
     """
 
     exact: Logs

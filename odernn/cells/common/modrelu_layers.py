@@ -1,6 +1,6 @@
 """Biases of modReLU: free, or b = −|v| with v learned, where modReLU is soft thresholding and nonexpansive.
 
-    modReLU(z; b)_i = z_i/|z_i| max(|z_i| + b_i, 0);   b ≤ 0:  |modReLU(z; b) − modReLU(z'; b)| ≤ |z − z'|       thm-Lip (a)
+    modReLU(z; b)_i = z_i/|z_i| max(|z_i| + b_i, 0);   b ≤ 0:  |modReLU(z; b) − modReLU(z'; b)| ≤ |z − z'|   thm-Lip (a)
 
 With an orthogonal W no input moves the network's states further apart than docs/derivations/nonexpansive.md says.
 """
@@ -23,7 +23,7 @@ START = 1e-4
 
 
 class ModReLULayer(RecurrentLayer, ABC):
-    """b (n,), or with ``nonexpansive`` free_b (n,) in its place; neither exists without a bias, and modReLU is the identity.
+    """b (n,), or with ``nonexpansive`` free_b (n,) in its place; without a bias None, and modReLU is the identity.
 
     A nonexpansive layer has no ``b``: ``biases`` has the one that it makes of ``free_b``.
     """
