@@ -69,7 +69,7 @@ def _layer(
     lines = [_states(layer, field, states, log_factor, tilt, steps), unknown(computed, ROUNDED)]
     lines.append(QuantityBound(jacobian, grown, "thm-C-field"))
     if reach is None:
-        lines.append(unknown(lipschitz.OVER_ALL, f"{promised.sensitivity.because}; or so in a layer below"))
+        lines.append(unknown(lipschitz.OVER_ALL, "guarantees().sensitivity says why, of this layer or one below"))
     else:
         lines += lipschitz.lines(reach, "thm-in", question)
     return LayerBounds(number, (*lines, *gradients), (contraction.because + ".",))
