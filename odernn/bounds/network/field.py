@@ -1,6 +1,6 @@
 """IntegratorRNN: what a method and a field imply for a step.   thm-C-field; docs/derivations/certificates.md
 
-    (a)  ‖ΔX_n‖ ≤ ρ ‖ΔX_{n−1}‖,    ‖X_n‖ ≤ ρ ‖X_{n−1}‖ + ‖Φ(0; x_n)‖
+    (a)  ‖ΔX_n‖ ≤ ρ ‖ΔX_{n−1}‖,    ‖X_n‖ ≤ ρ ‖X_{n−1}‖ + ‖Φ(0; x_n)‖,    ‖ΔX_N‖ ≤ s Σ ‖V Δu_n‖   (thm-in)
     (b)  |X_n| ≤ Σ_{j<n} Σ_i |R^j P_i| |U| 1
 
 ρ = 1 where ``guarantees().contraction`` holds, else the factor that it has, 1 + hL Σ |b_i| ℓ_i. Of f = L y + U φ(W y +
@@ -16,17 +16,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from odernn.bounds.network import lipschitz
 from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import LayerBounds, QuantityBound, unknown
 from odernn.bounds.network.states import ROUNDOFF, outward
-from odernn.bounds.network.sweeps import NOTHING, Array, linear_growth, log_of, response_sums
+from odernn.bounds.network.sweeps import NOTHING, Array, linear_growth, log_norm, log_of, response_sums
 from odernn.fields import spectra
-from odernn.integrators.guarantees import guarantees_of, push_from_rest
+from odernn.integrators.guarantees import push_from_rest
 from odernn.integrators.responses import StepResponse, step_response, uncoupled_part
 
 if TYPE_CHECKING:
     from odernn.cells.integrator import IntegratorLayer, IntegratorRNN
     from odernn.fields.field import Field
+    from odernn.integrators.guarantees import Guarantees
     from odernn.tableaus.methods import Method
 
 NOT_WRITTEN = "no theorem here on how parameters of a field enter a step"
@@ -38,13 +40,27 @@ DIRECTIONS = 16
 
 def layers_of(network: IntegratorRNN, question: Question) -> tuple[LayerBounds, ...]:
     """States and Jacobians in the Euclidean norm of the whole state, for every input."""
-    return tuple(_layer(layer, number, question.steps) for number, layer in enumerate(network.layers, 1))
+    reach: lipschitz.Reach | None = lipschitz.Reach.of_inputs(question.steps)
+    found = []
+    for number, layer in enumerate(network.layers, 1):
+        promised = layer.guarantees()
+        reach = _reach(layer, promised, reach)
+        found.append(_layer(layer, promised, number, question, reach))
+    return tuple(found)
+
+
+def _reach(layer: IntegratorLayer, promised: Guarantees, reach: lipschitz.Reach | None) -> lipschitz.Reach | None:
+    """thm-in, of inputs that are held; None where no theorem says what they do to the state."""
+    if reach is None or layer.inputs != "hold" or not promised.sensitivity or promised.sensitivity.value is None:
+        return None
+    return reach.above(0.0, 0.0, float(outward(log_of(promised.sensitivity.value) + log_norm(layer.V))), None)
 
 
 @torch.no_grad()
-def _layer(layer: IntegratorLayer, number: int, steps: int) -> LayerBounds:
-    field, sizes = layer.field.value(), layer.step_sizes()
-    promised = guarantees_of(layer.method, field, sizes, inputs=layer.inputs)
+def _layer(
+    layer: IntegratorLayer, promised: Guarantees, number: int, question: Question, reach: lipschitz.Reach | None
+) -> LayerBounds:
+    field, sizes, steps = layer.field.value(), layer.step_sizes(), question.steps
     contraction, name = promised.contraction, ", ".join(layer.state_names)
     log_factor = 0.0 if contraction.holds else None if contraction.value is None else log_of(contraction.value)
     states, computed, jacobian = "‖X_n‖₂, n ≤ N", "‖X̂_n‖₂ as computed", f"‖∂X_N/∂X_1‖₂, X = ({name})"
@@ -58,6 +74,10 @@ def _layer(layer: IntegratorLayer, number: int, steps: int) -> LayerBounds:
     else:
         grown = float(outward((steps - 1) * log_factor + (tilt if steps > 1 else 0.0), steps))
         lines.append(QuantityBound(jacobian, grown, "thm-C-field (a)"))
+    if reach is None:
+        lines.append(unknown(lipschitz.OVER_ALL, "guarantees().sensitivity says why, of this layer or one below"))
+    else:
+        lines += lipschitz.lines(reach, "thm-in", question)
     return LayerBounds(number, (*lines, *gradients), (contraction.because + ".",))
 
 

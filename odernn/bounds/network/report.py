@@ -29,6 +29,7 @@ BLOWN_UP = 6
 VERDICTS = ("cannot blow up", "can blow up", "not known")
 SUBJECTS = (
     ("as rebuilt", "errors of rebuilt states"),
+    ("ĥ'", "distances of two computed runs"),
     ("as computed", "computed states"),
     ("|dE/dθ|", "gradients"),
     ("∂ĥ", "computed small changes"),
