@@ -170,7 +170,7 @@ class RestrictedURNNLayer(_URNNLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         manner: dict[str, Any] = {"device": device, "dtype": dtype}
-        drawn = {"bias": bias, "nonexpansive": nonexpansive, "learn_initial_state": learn_initial_state}
+        drawn: dict[str, Any] = {"bias": bias, "nonexpansive": nonexpansive, "learn_initial_state": learn_initial_state}
         super().__init__(input_size, hidden_size, **drawn, **manner)
         self.way: Product = arguments.one_of("product", product, ("factors", "matrix"))
         self.angles = nn.Parameter(torch.empty(3, hidden_size, **manner))
@@ -224,7 +224,7 @@ class FullURNNLayer(_URNNLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         manner: dict[str, Any] = {"device": device, "dtype": dtype}
-        drawn = {"bias": bias, "nonexpansive": nonexpansive, "learn_initial_state": learn_initial_state}
+        drawn: dict[str, Any] = {"bias": bias, "nonexpansive": nonexpansive, "learn_initial_state": learn_initial_state}
         super().__init__(input_size, hidden_size, **drawn, **manner)
         self.W = nn.Parameter(torch.empty(2, hidden_size, hidden_size, **manner))
 

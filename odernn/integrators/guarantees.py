@@ -46,24 +46,24 @@ class Guarantees:
 
     contraction    ‖Δx_n‖ ≤ ‖Δx_{n−1}‖ for any two states and the same inputs; margin: in units of the step size, how
                    much larger h may be; value, where it is not implied: a factor by which states at most move apart
+    sensitivity    two runs from one state have ‖Δx_N‖ ≤ value · Σ_n ‖Δdrive_n‖, of what the stages see: thm-in of
+                   docs/derivations/nonexpansive.md
     solvability    the stage equations have one solution for every state and input; margin: 1 − h L ‖|A|‖
     energy         the energy of the field, at the drive of the step, is conserved or does not increase in it
     symplecticity  the step preserves Σ dy_i ∧ dz_i (/ h_i), on each branch if its equations have several solutions
     reversibility  ρ Φ ρ = Φ⁻¹ for ρ(y, z) = (y, −z), at the same drive
     invertibility  Φ has an inverse; margin: 1 − h L ‖|A*|‖ of the adjoint method, or none needed
     order          of the step on smooth inputs sampled at t_n
-    sensitivity    two runs from one state have ‖Δx_N‖ ≤ value · Σ_n ‖Δdrive_n‖, of what the stages see: thm-in of
-                   docs/derivations/nonexpansive.md
     """
 
     contraction: Certificate
+    sensitivity: Certificate
     solvability: Certificate
     energy: Certificate
     symplecticity: Certificate
     reversibility: Certificate
     invertibility: Certificate
     order: Certificate
-    sensitivity: Certificate
 
     def __getitem__(self, name: str) -> Certificate:
         certificate: Certificate = getattr(self, name)
@@ -103,13 +103,13 @@ def guarantees_of(method: Method, field: Field, step_size: Tensor | float, *, in
     solvable = _solvability(table, field, constants, h)
     return Guarantees(
         contraction=_contraction(table, constants, h, solvable, per_neuron),
+        sensitivity=_sensitivity(table, field, constants, h),
         solvability=solvable,
         energy=_energy(table, field, constants, h, per_neuron, inputs),
         symplecticity=_symplecticity(table, field, solvable, per_neuron),
         reversibility=_reversibility(table, field, solvable, inputs),
         invertibility=_invertibility(table, field, constants, h),
         order=_order(method, inputs),
-        sensitivity=_sensitivity(table, field, constants, h),
     )
 
 
