@@ -116,6 +116,10 @@ class DampedUnICORNNLayer(RecurrentLayer):
         assert w is not None
         return w, h, alpha, q
 
+    def interval(self) -> tuple[Tensor, Tensor]:
+        """w₋, w₊ of every neuron that its rate admits, (hidden,), float64; of a layer with a rate."""
+        return self._bounded().interval(*self._steps(self.c))
+
     def slopes(self) -> dict[str, Tensor]:
         """dh/dc, dw/dc, dw/dfree_w of every neuron, (hidden,), those that there are, in the dtype of the weights."""
         learned = {"free_w": self.free_w, "c": self.c}

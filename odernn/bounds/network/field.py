@@ -71,7 +71,7 @@ def _layer(
     if reach is None:
         lines.append(unknown(lipschitz.OVER_ALL, f"{promised.sensitivity.because}; or so in a layer below"))
     else:
-        lines += lipschitz.lines(reach, "thm-in", question)
+        lines += lipschitz.lines(reach, "thm-in")
     return LayerBounds(number, (*lines, *gradients), (contraction.because + ".",))
 
 

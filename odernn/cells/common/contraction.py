@@ -1,4 +1,4 @@
-"""The w of damped neurons that contract at a chosen rate, whatever was learned.   docs/derivations/damped_oscillators.md
+"""The w of damped neurons that contract at a chosen rate, whatever is learned.   docs/derivations/damped_oscillators.md
 
     w = w₋ + (w₊ − w₋) σ̂(v),  v learned,    sin ξ(α + w±) = sin(ξ(α) ± g), between 0 and 1,
     sin²ξ(k) = h² (k (1 + hr) − r(γ − r)) / (2D),   sin g = h (γ − 2r − hr²) / D,   D = 1 + hγ + (1 + hr)²
