@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +21,7 @@ from odernn.cells.damped_unicornn import DampedUnICORNNLayer
 
 ROUNDS = 6
 
-Run: Any = Callable[[nn.Module, Tensor], list[dict[str, Tensor]]]
+Run: TypeAlias = Callable[[nn.Module, Tensor], list[dict[str, Tensor]]]
 
 
 def is_about_inputs(quantity: str) -> bool:
@@ -39,7 +39,8 @@ def slope_at(quantity: str, of: Callable[[Tensor], Tensor], u: Tensor) -> Tensor
     """The largest ‖J v‖/‖v‖ found in the norm of the line, J (·, N, d) the Jacobian by inputs u (N, 1, d)."""
     J = torch.autograd.functional.jacobian(of, u, create_graph=u.requires_grad)[0].squeeze(2)
     if quantity != lipschitz.A_STEP:
-        return torch.linalg.matrix_norm(J.flatten(1), 2)
+        largest: Tensor = torch.linalg.matrix_norm(J.flatten(1), 2)
+        return largest
     J_free = J.detach()
     with torch.no_grad():  # v_n along J_nᵀ w, w along Σ J_n v_n
         w = torch.linalg.svd(J_free.flatten(1))[0][:, 0]
@@ -48,7 +49,8 @@ def slope_at(quantity: str, of: Callable[[Tensor], Tensor], u: Tensor) -> Tensor
             v = v / v.norm(dim=1, keepdim=True).clamp(min=1e-300)
             w = torch.einsum("knd,nd->k", J_free, v)
             w = w / w.norm().clamp(min=1e-300)
-    return torch.einsum("knd,nd->k", J, v).norm()
+    moved: Tensor = torch.einsum("knd,nd->k", J, v).norm()
+    return moved
 
 
 def worst_inputs(
@@ -98,7 +100,7 @@ def _uphill(quantity: str, of: Callable[[Tensor], Tensor], u: Tensor, length: fl
 def with_computed_maps(narrow: nn.Module) -> nn.Module:
     """The network in float64 with the matrices, or the coefficients of damped steps, which the narrow one computes."""
     wide = copy.deepcopy(narrow).double()
-    for own, layer in zip(narrow.layers, wide.layers, strict=True):  # type: ignore[arg-type, union-attr]
+    for own, layer in zip(narrow.layers, wide.layers, strict=True):  # type: ignore[arg-type]
         if isinstance(own, DampedUnICORNNLayer):
             found = tuple(each.detach().double() for each in own.coefficients())
             layer.coefficients = lambda found=found: found

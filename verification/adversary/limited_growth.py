@@ -34,7 +34,7 @@ def trained(growth: float, steps: int, seed: int, *, updates: int = 25, width: i
     optimizer = torch.optim.Adam([u, *model.parameters()], lr=0.3)
     for _ in range(updates):
         optimizer.zero_grad()
-        (-(model(u)[0][-1] ** 2).mean()).backward()  # type: ignore[no-untyped-call]
+        (-(model(u)[0][-1] ** 2).mean()).backward()
         optimizer.step()
     with torch.no_grad():
         layer, found = model.layers[0], model.coefficients(0)

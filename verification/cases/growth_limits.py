@@ -119,7 +119,7 @@ def _sinh(x: Any) -> Any:
 
 
 def _below_stiff(alpha: Fraction, values: Values) -> Fraction:
-    return min(alpha, Fraction(399, 100) / values["h"] ** 2)
+    return Fraction(min(alpha, Fraction(399, 100) / values["h"] ** 2))
 
 
 def _with_a_form(share: Fraction, values: Values) -> Fraction:
@@ -197,8 +197,8 @@ def _places(budget: Budget, seed: int) -> Iterator[tuple[Parameters, bool]]:
     for _ in range({"smoke": 40, "standard": 400, "deep": 4000}[budget.name]):
         h = float(10 ** rng.uniform(-2, 0))
         alpha, share = float(rng.uniform(0.001, 3.98)) / h**2, float(rng.choice([0.0, rng.uniform(), 1.0]))
-        slopes = rng.choice([0.0, 1.0, rng.uniform()], rng.integers(1, 60))
-        yield _place(float(10 ** rng.uniform(0.01, 4)), h, alpha, share, slopes.tolist()), False
+        drawn = rng.choice([0.0, 1.0, rng.uniform()], rng.integers(1, 60))
+        yield _place(float(10 ** rng.uniform(0.01, 4)), h, alpha, share, drawn.tolist()), False
     for growth, steps in ((3.0, 40), (50.0, 20)):
         for each in limited_growth.trained(growth, steps, seed):
             yield _place(growth, each.step_size, each.alpha, each.share, list(each.slopes)), False

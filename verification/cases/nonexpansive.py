@@ -178,11 +178,11 @@ def input_case(statement: InputStatement, factor: Fraction = Fraction(1)) -> Cas
             if ratio > worst:
                 worst, best = ratio, p
         assert best is not None
-        logs = (math.log(worst), 0.0) if worst > 0 else (None, None)
         return Attempt(
             f"{tried} pairs of rational runs of up to {MOST_UNITS} units, changes along W⁻ᵏe among them, exactly",
             tried,
-            *logs,
+            log_measured=math.log(worst) if worst > 0 else None,
+            log_claimed=0.0 if worst > 0 else None,
             candidates=(best,) if worst > 1 else (),
             control=reached,
         )
@@ -242,12 +242,12 @@ def _networks(budget: Budget, seed: int, statement: InputStatement) -> Iterator[
         n, steps = rng.randint(1, MOST_UNITS), rng.randint(1, 8)
         free = [Fraction(rng.randint(-4, 4), rng.randint(1, 4)) for _ in range(n * (n - 1) // 2)]
         signed = [rng.choice((1, -1)) for _ in range(n)]
-        b = [Fraction(-rng.randint(0, 4), 8) for _ in range(n)]
+        biases = [Fraction(-rng.randint(0, 4), 8) for _ in range(n)]
         drive = [Fraction(rng.randint(-8, 8), 4) for _ in range(n * steps)]
         change = [Fraction(rng.randint(-8, 8), 8) for _ in range(n * steps)]
         if rng.random() < 0.5:
             change = _aligned(free, signed, n, steps)
-        yield _plain(free, signed, b, [Fraction(rng.randint(-4, 4), 2) for _ in range(n)], drive, change), False
+        yield _plain(free, signed, biases, [Fraction(rng.randint(-4, 4), 2) for _ in range(n)], drive, change), False
 
 
 def _aligned(free: list[Fraction], signed: list[int], n: int, steps: int) -> list[Fraction]:
@@ -401,5 +401,5 @@ def _nearly_normal(v: Mapping[str, Any], rng: random.Random) -> tuple[Fraction, 
     m = [(d + scale * e) / (2 * scale) for d, e in zip(v["d"], v["e"], strict=True)]
     t = Fraction(rng.randint(-12, 12), 4)  # the rational circle
     cosine, sine = (1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)
-    turned = (cosine * m[0] - sine * m[1], sine * m[0] + cosine * m[1])
-    return tuple(Fraction(999, 1000) * (x - y) for x, y in zip(turned, m, strict=True))  # type: ignore[return-value]
+    inwards = Fraction(999, 1000)
+    return inwards * (cosine * m[0] - sine * m[1] - m[0]), inwards * (sine * m[0] + cosine * m[1] - m[1])

@@ -8,7 +8,6 @@ has the defect ‖WᵀW − I‖ that is measured here in more digits; so has th
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from odernn.bounds.network import lipschitz
 from odernn.bounds.network.levels import (
     LayerTheory,
     Level,
+    add_logs,
     before,
     computed_drive,
     driven,
@@ -186,7 +186,7 @@ def _rounding(layer: Any, W: OrthogonalMap, below: Level, states: Logs | None) -
     reached = np.logaddexp(np.logaddexp(W.log_defect + earlier, drive), moduli)
     activation = log_of(32 * precision.unit_roundoff) + reached
     parts = (moduli, driven_by, activation, underflows(size + width + 16, size, precision))
-    return np.asarray(outward(functools.reduce(np.logaddexp, parts), 4.0))
+    return np.asarray(add_logs(*parts))
 
 
 def _with_inputs(
