@@ -41,7 +41,7 @@ def trained(rate: float, steps: int, seed: int, *, updates: int = 25, width: int
     for _ in range(updates):
         optimizer.zero_grad()
         rows, _ = model(u.expand(-1, 2, -1), (starts, starts))
-        (-(rows[-1, 0] - rows[-1, 1]).square().sum().log()).backward()  # type: ignore[no-untyped-call]
+        (-(rows[-1, 0] - rows[-1, 1]).square().sum().log()).backward()
         optimizer.step()
     with torch.no_grad():
         w, h, alpha, _ = layer.coefficients()

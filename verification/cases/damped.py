@@ -81,12 +81,12 @@ def _ends(h: Fraction, r: Fraction, gamma: Fraction) -> tuple[Fraction, Fraction
 
 def _inside(alpha: Fraction, values: Values) -> Fraction:
     low, high = _ends(values["h"], values["r"], values["gamma"])
-    return min(max(alpha, low + (high - low) / 100), low + (high - low) * Fraction(99, 100))
+    return Fraction(min(max(alpha, low + (high - low) / 100), low + (high - low) * Fraction(99, 100)))
 
 
 def _damping(gamma: Fraction, values: Values) -> Fraction:
     h, r = values["h"], values["r"]
-    return max(gamma, (2 * r + h * r * r) * Fraction(101, 100), Fraction(1, 100) / h)
+    return Fraction(max(gamma, (2 * r + h * r * r) * Fraction(101, 100), Fraction(1, 100) / h))
 
 
 NEURON = (

@@ -241,7 +241,7 @@ def computed_states(
     kick = step.h * step.q * (1 + 2.0**-50)
     assumed: Array = 2 * reads * kick * total
     for _ in range(3):
-        noise = _noise(step, weight, assumed, precision)
+        noise = _noise(step, weight, tuple(assumed), precision)
         found = reads * (kick + noise) * total * (1 + 2.0**-40)
         if not (found <= assumed).all():
             return None
