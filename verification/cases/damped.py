@@ -90,7 +90,7 @@ def _damping(gamma: Fraction, values: Values) -> Fraction:
 
 
 NEURON = (
-    *rationals("h", above=0, most=10),
+    *rationals("h", least=Fraction(1, 10**4), most=10),
     *rationals("r", least=0, most=100),
     Parameter("gamma", Related(Rational(above=0, most=10**6), "γ ≥ 1.01 (2r + hr²), γh ≥ 1/100", _damping)),
     Parameter("alpha", Related(Rational(above=0), "0.01 ≤ sin²ξ(α) ≤ 0.99", _inside)),
