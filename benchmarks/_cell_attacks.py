@@ -27,6 +27,7 @@ from odernn.cells.arnn_1_2 import ARNN12
 from odernn.cells.arnn_2_2 import ARNN22
 from odernn.cells.clockwork import ClockworkRNN
 from odernn.cells.cornn import CoRNN
+from odernn.cells.damped_unicornn import DampedUnICORNN
 from odernn.cells.exprnn import ExpRNN
 from odernn.cells.indrnn import IndRNN
 from odernn.cells.lem import LEM
@@ -133,6 +134,16 @@ def _opened(generator: torch.Generator) -> nn.Module:
     return network
 
 
+def _damped(generator: torch.Generator) -> nn.Module:
+    """With a rate, near the ends of what dt, α and γ may be and away from them."""
+    dt, rate = _uniform(generator, 0.1, 1.2), 10 ** _uniform(generator, -2.0, 0.0)
+    gamma = max(1.02 * rate * (2 + dt * rate) * 10 ** _uniform(generator, 0.0, 1.5), 2.0**-7 / dt)
+    least = 1.02 * rate * (gamma - rate)
+    square = 2 * (1 + dt * gamma + (1 + dt * rate) ** 2) / (dt**2 * (1 + dt * rate))
+    alpha = least + _uniform(generator, 0.0, 0.9) ** 2 * square
+    return _bent(DampedUnICORNN(*_sizes(generator), dt=dt, alpha=alpha, gamma=gamma, rate=rate, dtype=F64), generator)
+
+
 def _clocks(generator: torch.Generator) -> nn.Module:
     inputs, _, layers = _sizes(generator)
     return _bent(ClockworkRNN(inputs, HIDDEN, layers, periods=(1, 2, 3), start=1, dtype=F64), generator)
@@ -161,6 +172,8 @@ KINDS: Mapping[str, Callable[[torch.Generator], nn.Module]] = {
     "CoRNN, implicit": _kind(
         CoRNN, dt=_between(0.05, 0.9), gamma=_between(0.2, 3.0), epsilon=_between(0.1, 3.0), damping="implicit"
     ),
+    "DampedUnICORNN": _kind(DampedUnICORNN, dt=_between(0.1, 1.2), alpha=_between(0.0, 4.0), gamma=_between(0.05, 5.0)),
+    "DampedUnICORNN, rate": _damped,
     "AntisymmetricRNN": _kind(AntisymmetricRNN, dt=_between(0.01, 0.5), gamma=_between(0.0, 1.0)),
     "AntisymmetricRNN, gated": _kind(AntisymmetricRNN, dt=_between(0.01, 0.5), gamma=_between(0.0, 1.0), gated=True),
     "LipschitzRNN, euler": _kind(

@@ -18,6 +18,7 @@ from odernn.cells.arnn_1_2 import ARNN12 as ARNN12
 from odernn.cells.arnn_2_2 import ARNN22 as ARNN22
 from odernn.cells.clockwork import ClockworkRNN as ClockworkRNN
 from odernn.cells.cornn import CoRNN as CoRNN
+from odernn.cells.damped_unicornn import DampedUnICORNN as DampedUnICORNN
 from odernn.cells.exprnn import ExpRNN as ExpRNN
 from odernn.cells.indrnn import IndRNN as IndRNN
 from odernn.cells.integrator import IntegratorRNN as IntegratorRNN

@@ -4,6 +4,7 @@
     sharp             states: exact suprema, the invariant form, a limit uniform in dt
     jacobian          products of step Jacobians; ``forms`` to measure in, ``words`` for lower bounds, ``switching`` for
                       the worst moments to switch
+    damped            steps with friction: the undamped ones that they are multiples of, their norm and rate
     sensitivity       the differential equation, all times
     layers            what each time step contributes, exactly; ``routes`` through the layers
     gradient          every gradient of a stack

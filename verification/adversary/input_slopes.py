@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from odernn.bounds.network import lipschitz
+from odernn.cells.damped_unicornn import DampedUnICORNNLayer
 
 ROUNDS = 6
 
@@ -97,9 +98,13 @@ def _uphill(quantity: str, of: Callable[[Tensor], Tensor], u: Tensor, length: fl
 
 
 def with_computed_maps(narrow: nn.Module) -> nn.Module:
-    """The network in float64 that multiplies by the matrices which the narrow one computes."""
+    """The network in float64 with the matrices, or the coefficients of damped steps, which the narrow one computes."""
     wide = copy.deepcopy(narrow).double()
     for own, layer in zip(narrow.layers, wide.layers, strict=True):  # type: ignore[arg-type]
+        if isinstance(own, DampedUnICORNNLayer):
+            found = tuple(each.detach().double() for each in own.coefficients())
+            layer.coefficients = lambda found=found: found
+            continue
         W = own.recurrent_matrix().detach()
         wider = W.to(torch.complex128 if W.is_complex() else torch.float64)
         layer.recurrent_matrix = lambda W=wider: W

@@ -10,7 +10,8 @@ greedy          lower bounds on Jacobians: slopes chosen step by step
 orthogonal      ScoRNN, ExpRNN, URNN                  euler       AntisymmetricRNN, LipschitzRNN
 cornn           CoRNN                                 arnn        ARNN12, ARNN22
 decoupled       LinOSS, IndRNN                        gated       LEM, ClockworkRNN, and torch's LSTM, GRU, RNN
-field           IntegratorRNN
+field           IntegratorRNN                         damped      DampedUnICORNN
+lipschitz       how far two runs on different inputs can part, of any of them
 """
 
 from odernn.bounds.network.certification import certify

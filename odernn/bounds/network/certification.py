@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from odernn.cells.unicornn import UnICORNN
 
-Family: TypeAlias = Literal["unicornn", "orthogonal", "cornn", "euler", "arnn", "decoupled", "gated", "field"]
+Family: TypeAlias = Literal["unicornn", "orthogonal", "cornn", "euler", "arnn", "damped", "decoupled", "gated", "field"]
 TOO_LARGE = "it, or a matrix of its parameters, is too large for floats"
 
 FAMILIES: dict[str, Family] = {
@@ -33,6 +33,7 @@ FAMILIES: dict[str, Family] = {
     "ExpRNN": "orthogonal",
     "URNN": "orthogonal",
     "CoRNN": "cornn",
+    "DampedUnICORNN": "damped",
     "AntisymmetricRNN": "euler",
     "LipschitzRNN": "euler",
     "ARNN12": "arnn",
@@ -54,6 +55,7 @@ THEOREMS: dict[Family, Callable[[], ModuleType]] = {
     "cornn": lambda: import_module("odernn.bounds.network.cornn"),
     "euler": lambda: import_module("odernn.bounds.network.euler"),
     "arnn": lambda: import_module("odernn.bounds.network.arnn"),
+    "damped": lambda: import_module("odernn.bounds.network.damped"),
     "decoupled": lambda: import_module("odernn.bounds.network.decoupled"),
     "gated": lambda: import_module("odernn.bounds.network.gated"),
     "field": lambda: import_module("odernn.bounds.network.field"),

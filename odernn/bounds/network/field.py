@@ -77,7 +77,7 @@ def _layer(
     if reach is None:
         lines.append(unknown(lipschitz.OVER_ALL, "guarantees().sensitivity says why, of this layer or one below"))
     else:
-        lines += lipschitz.lines(reach, "thm-in", question)
+        lines += lipschitz.lines(reach, "thm-in")
     return LayerBounds(number, (*lines, *gradients), (contraction.because + ".",))
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import QuantityBound, power_of, unknown
 from odernn.bounds.network.states import outward
 from odernn.bounds.network.sweeps import NOTHING, Logs, linear_growth
@@ -54,7 +53,7 @@ class Reach:
         return Reach(exact, computed, error)
 
 
-def lines(reach: Reach, theorem: str, question: Question) -> Iterator[QuantityBound]:
+def lines(reach: Reach, theorem: str, of_rounding: str = "thm-Lip (d)") -> Iterator[QuantityBound]:
     """The largest over all pairs of inputs: of exact runs, and of two runs in the dtype."""
     yield QuantityBound(OVER_ALL, euclidean(reach.exact), theorem, ABOUT_ALL)
     yield QuantityBound(A_STEP, total(reach.exact), theorem, ABOUT_ALL)
@@ -64,8 +63,8 @@ def lines(reach: Reach, theorem: str, question: Question) -> Iterator[QuantityBo
         return
     both = float(outward(math.log(2) + float(reach.log_error.max())))
     about = f"|u|, |u'| ≤ U: add {power_of(both)}, twice what a run may round off"
-    yield QuantityBound(COMPUTED, euclidean(reach.computed), "thm-Lip (d)", about)
-    yield QuantityBound(ROUNDED, both, "thm-Lip (d)", "|u|, |u'| ≤ U")
+    yield QuantityBound(COMPUTED, euclidean(reach.computed), of_rounding, about)
+    yield QuantityBound(ROUNDED, both, of_rounding, "|u|, |u'| ≤ U")
 
 
 def euclidean(logs: Logs) -> float:

@@ -196,7 +196,7 @@ def _with_inputs(
     if reach is None:
         why = "states jump by 2b at z_i = 0 where b_i > 0, here or in a layer below"
         return replace(theory, lines=(*theory.lines, unknown(lipschitz.OVER_ALL, why)))
-    found = tuple(lipschitz.lines(reach, "thm-Lip (b)" if number == 1 else "thm-Lip (c)", question))
+    found = tuple(lipschitz.lines(reach, "thm-Lip (b)" if number == 1 else "thm-Lip (c)"))
     kept = "b = −|v| for all parameters" if layer.nonexpansive else "b ≤ 0 here; nonexpansive=True keeps it so"
     says = (
         f"two runs end no further apart than {power_of(found[0].log)} ‖u − u'‖₂, u all {question.steps} inputs, and "

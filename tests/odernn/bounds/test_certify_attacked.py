@@ -19,7 +19,7 @@ from tests.tiers import slow, spread
 def test_every_cell_with_theorems_is_attacked() -> None:
     kinds = {type(draw(torch.Generator().manual_seed(0))).__name__ for draw in attacks.KINDS.values()}
     assert kinds | {"UnICORNN"} == set(certification.FAMILIES)
-    assert len(attacks.KINDS) == 31
+    assert len(attacks.KINDS) == 33
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ HYPERPARAMETERS = {
     "arnn_2_2": {"dt": 0.1},
     "clockwork": {},
     "cornn": {"dt": 0.1, "gamma": 1.0, "epsilon": 1.0},
+    "damped_unicornn": {"dt": 0.1, "alpha": 1.0, "gamma": 1.0},
     "exprnn": {},
     "indrnn": {},
     "lem": {"dt": 0.1},
