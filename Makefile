@@ -6,6 +6,8 @@
 #   BUDGET, STORE    budget and result file of `make verify` (default smoke, odernn.sqlite)
 #   ARGS             anything else to pass to `odernn verify`
 #   DEVICE_PYTHON    interpreter of the machine that device-bundle is for (default python3.12)
+#   HASHED           if set, what is installed for tests and site must have the hashes of the lock (docs/security.md)
+#   SEED, N          of `make mutation-blind`: what is drawn, and how many mutants (default 1, 100)
 #   DATA             folder with MNIST's files for device-bundle (default: none)
 
 PYTHON ?= python3
@@ -14,6 +16,9 @@ BUDGET ?= smoke
 STORE  ?= odernn.sqlite
 ARGS   ?=
 DATA   ?=
+HASHED ?=
+SEED   ?= 1
+N      ?= 100
 DEVICE_PYTHON ?= python3.12
 
 # Some containers forbid bytecode. The tests start hundreds of processes, and each would compile everything anew.
@@ -22,9 +27,13 @@ unexport PYTHONDONTWRITEBYTECODE
 # The time of the files in a distribution: as given, or that of the commit, or none where there is no commit.
 EPOCH = $(or $(SOURCE_DATE_EPOCH),$(shell test ! -e .git || git log -1 --format=%ct))
 
+LOCK := locked-cp311-linux-x86_64.txt
+
 BIN := $(VENV)/bin
 # Twice quiet: errors are shown, warnings and progress are not.
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
+# With HASHED every file must have its hash in the lock; what odernn then asks for is there already.
+LOCKED := $(if $(HASHED),$(PIP) install --require-hashes --no-deps --requirement $(LOCK) && )
 INSTALL := $(PIP) install --constraint constraints.txt $(if $(TORCH_INDEX_URL),--extra-index-url "$(TORCH_INDEX_URL)")
 
 # mypy has one thread, so it runs beside the tests; both must pass.
@@ -34,7 +43,7 @@ BOTH = tests=$$?; wait $$types && exit $$tests
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help verify test test-full docs bench experiments choosing trained mutation fuzz drills wheel sdist wheel-check browser browser-test latex latex-test docs-test environment pycuda-wheel pycuda device-bundle clean
+.PHONY: help verify test test-full docs bench experiments choosing trained mutation mutation-blind fuzz drills locked wheel sdist wheel-check browser browser-test latex latex-test docs-test environment pycuda-wheel pycuda device-bundle clean
 
 help:
 	@echo "make verify       install, run the verification suite with a small budget, print one screen about it"
@@ -46,6 +55,8 @@ help:
 	@echo "make choosing     train what the record of the cells' comparison lacks, and write its table (hours; docs/cells.md)"
 	@echo "make trained      train and measure what the record of bounds along training lacks (an hour; docs/trained.md)"
 	@echo "make mutation     break every bound formula in every way: does a test notice? (an hour; docs/mutation.md)"
+	@echo "make mutation-blind SEED=1 N=100   break N places of the whole product, drawn by the seed (a minute each; docs/mutation.md)"
+	@echo "make locked       fetch what the tests need and compare the hashes; is any of it yanked? (minutes; docs/security.md)"
 	@echo "make fuzz         give every reader of files inputs that it was not made for (ten minutes; docs/security.md)"
 	@echo "make drills       damage stores 100,000 times, kill processes: is anything lost? (an hour; docs/reliability.md)"
 	@echo "make browser-test the page of odernn report in Chromium, which make browser installs (Debian, needs root; a minute)"
@@ -92,6 +103,12 @@ trained: $(VENV)/.installed-bench
 
 mutation: $(VENV)/.installed-test
 	$(BIN)/python tests/mutation/mutate.py --jobs 2
+
+mutation-blind: $(VENV)/.installed-test
+	PYTHONPATH=. $(BIN)/python tests/mutation/blind.py --seed $(SEED) --number $(N)
+
+locked: $(VENV)/.installed-test
+	$(BIN)/python -m tests.packaging.locked
 
 fuzz: $(VENV)/.installed-test
 	PYTHONPATH=. $(BIN)/python tests/reliability/fuzz.py --seconds 600
@@ -182,10 +199,10 @@ $(VENV)/.installed-docs: pyproject.toml constraints.txt $(VENV)/.backend
 
 $(VENV)/.installed-test: pyproject.toml constraints.txt $(VENV)/.backend
 	@echo "installing odernn, what it needs and the test tools into $(VENV) (minutes the first time)"
-	@$(INSTALL) --no-build-isolation --editable ".[test]"
+	@$(LOCKED)$(INSTALL) --no-build-isolation --editable ".[test]"
 	@touch $(VENV)/.installed $@
 
 $(VENV)/.installed-full: pyproject.toml constraints.txt $(VENV)/.backend
 	@echo "installing odernn, the test tools and Sphinx into $(VENV) (minutes the first time)"
-	@$(INSTALL) --no-build-isolation --editable ".[test,docs]"
+	@$(LOCKED)$(INSTALL) --no-build-isolation --editable ".[test,docs]"
 	@touch $(VENV)/.installed $(VENV)/.installed-test $(VENV)/.installed-docs $@

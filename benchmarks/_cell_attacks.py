@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from odernn import IntegratorRNN, families, fields, tableaus
 from odernn.bounds import certify
 from odernn.bounds.network import LayerBounds, NetworkBounds, QuantityBound
+from odernn.bounds.network.lipschitz import ROUNDED
 from odernn.bounds.network.report import EVERY_INPUT
 from odernn.cells.antisymmetric import AntisymmetricRNN
 from odernn.cells.arnn_1_2 import ARNN12
@@ -33,6 +34,7 @@ from odernn.cells.linoss import LinOSS
 from odernn.cells.lipschitz import LipschitzRNN
 from odernn.cells.scornn import ScoRNN
 from odernn.cells.urnn import URNN
+from verification.adversary.input_slopes import computed_ratio, is_about_inputs, rounding_found, worst_inputs
 
 F64 = torch.float64
 ROUNDING = 1e-9
@@ -315,7 +317,12 @@ def attack(
         for line in layer.bounds:
             if line.log is None or line.sign != "≤":
                 continue
-            if is_about_states(line.quantity):
+            if is_about_inputs(line.quantity):
+                if "as computed" not in line.quantity:
+                    shape = (steps, network.input_size)
+                    of = run, network, layer.layer, line.quantity
+                    note(line, worst_inputs(*of, shape, generator, ascents=tries // 12))
+            elif is_about_states(line.quantity):
                 limit = 1000 * bound if line.about.startswith(EVERY_INPUT) else bound
                 note(line, worst_state(network, layer.layer, line.quantity, (bound, limit), steps, generator))
             elif line.quantity.startswith("|dE/dθ|"):
@@ -336,16 +343,30 @@ def attack_in_float32(network: nn.Module, generator: torch.Generator) -> list[Re
     ]
     inputs = [_first_inputs(steps, bound, generator)]
     for k, line in lines:
+        if is_about_inputs(line.quantity):
+            continue
         inputs.append(ascend(lambda v, k=k, q=line.quantity: size_of(q, run(wide, v)[k]), bound, steps, generator))
     with torch.no_grad():
         runs = [run(narrow, u.float().clamp(-bound, bound)) for u in inputs]
     found = []
     for k, line in lines:
-        if line.log is not None:
+        if line.log is not None and is_about_inputs(line.quantity):
+            found.append(_of_pairs(narrow, report, k, line, torch.cat(inputs, dim=1).float().clamp(-bound, bound)))
+        elif line.log is not None:
             computed = [{name: block.double() for name, block in each[k].items()} for each in runs]
             value = max(float(size_of(line.quantity, blocks).max()) for blocks in computed)
             found.append(Reached(line.quantity, math.log(value) if value > 0 else -math.inf, line.log))
     return found
+
+
+def _of_pairs(narrow: nn.Module, report: NetworkBounds[LayerBounds], k: int, line: QuantityBound, u: Tensor) -> Reached:
+    """A line about two runs in float32, by all pairs of these inputs."""
+    assert line.log is not None
+    if line.quantity == ROUNDED:
+        value = rounding_found(run, narrow, k + 1, u)
+    else:
+        value = computed_ratio(run, narrow, k + 1, u, report.layers[k][ROUNDED].log or 0.0)
+    return Reached(line.quantity, math.log(value) if value > 0 else -math.inf, line.log)
 
 
 def _first_inputs(steps: int, bound: float, generator: torch.Generator) -> Tensor:

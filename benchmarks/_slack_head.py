@@ -1,4 +1,4 @@
-"""The first words of docs/trained.md: five sentences, and what stands behind them; each is made of the record."""
+"""The first words of docs/trained.md, a table of what is loose, and what stands behind them; all made of the record."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from _harness import RESULTS
 from _slack_numbers import Record, Run, Summary, changes, is_small, learned, summary
-from _slack_promises import EQUATION, MARGINS, MOVED, OWN, PAPERS
-from _slack_words import decades, factor, listed, median, plain, sentence, times
+from _slack_promises import EQUATION, MARGINS, MOVED, OWN
+from _slack_words import decades, factor, listed, median, plain, sentence, tabulated, times
 
 CERTIFIED = RESULTS / "trained_certified.json"
 """Of benchmarks/trained_certified.py: refutations by weights of a run, decided by two back-ends."""
@@ -25,15 +25,15 @@ MOVES = 0.1
 
 
 def first_words(record: Record, found: Sequence[Summary]) -> list[str]:
-    """What was trained, what holds, what is loose by how much, what fails, what training moves."""
+    """In short; what was trained, holds, fails, what training moves; and how to read the table of what is loose."""
     tried = _tried(found)
     return [
+        *_in_short(tried),
         _trained(record),
         _holding(record, tried),
-        _loose_in_short(record, tried),
         _failing_in_short(tried),
         _moving(record),
-        PAPERS,
+        _loose_in_short(record),
     ]
 
 
@@ -42,7 +42,7 @@ def behind(record: Record, found: Sequence[Summary]) -> list[str]:
     tried = _tried(found)
     return [
         _kept(tried),
-        *_loose(tried),
+        *_of_one_step(tried),
         _learned_alone(record, tried),
         _failing(record, tried),
         _nothing(found),
@@ -80,7 +80,36 @@ def verdict_of(statement: str) -> str:
     return found[1]
 
 
-# --- the five
+# --- the first ones
+
+
+def _in_short(tried: Sequence[Summary]) -> Iterator[str]:
+    """Of published bounds: whether they hold, which are near, which are far."""
+    published = [each for each in tried if each.promise.is_published]
+    failing: dict[str, list[tuple[float, str]]] = {}
+    for each in published:
+        if each.counts.get("x") and each.least is not None:
+            failing.setdefault(each.promise.words, []).append((each.least[0], each.least[1]["task"]))
+    parts = [
+        f"that on {words}, which is exceeded on {listed(sorted({task for _, task in least}))} by up to "
+        f"{times(-min(least)[0]) if math.isfinite(min(least)[0]) else 'an overflow'}"
+        for words, least in failing.items()
+    ]
+    if published:
+        apart = f", but for {'; and '.join(parts)}" if parts else ""
+        yield f"On these inputs trained networks keep the published bounds that apply to them{apart}.{_near(published)}"
+
+
+def _near(published: Sequence[Summary]) -> str:
+    """Of the table's rows."""
+    ends = [
+        (statistics.median(each.ends), each.promise) for each in published if each.promise.is_headline and each.ends
+    ]
+    near = [promise.words for slack, promise in ends if slack <= 1]
+    far = [f"that on {promise.words} is {times(slack)}" for slack, promise in ends if slack > 3]
+    said = f" Within ten times what is measured are those on {listed(near)}" if near else ""
+    beyond = f"{listed(far)} too large" if far else ""
+    return f"{said}{';' if said and beyond else ''} {beyond}." if said or beyond else ""
 
 
 def _trained(record: Record) -> str:
@@ -97,10 +126,9 @@ def _trained(record: Record) -> str:
     known = [learned(run) for run in record.values() if learned(run) is not None]
     of = "" if len(known) == len(record) else f" of the {len(known)} of which it is known"
     return (
-        f"**What was trained.** {len(record)} networks, {listed(kinds)}; each was measured in float64 with {each} "
-        f"sets of weights, from before the first update to the last, at {sum(counts):,} checkpoints in all, and "
-        f"{sum(map(bool, known))}{of} learned: they took away more than a tenth of the error of the best answer "
-        "without input."
+        f"**What was trained.** {len(record)} networks: {listed(kinds)}. Each was measured with {each} sets of "
+        f"weights, from before the first update to the last: {sum(counts):,} checkpoints. {sum(map(bool, known))}{of} "
+        "learned, that is, took away more than a tenth of the error of the best answer without input."
     )
 
 
@@ -109,26 +137,34 @@ def _holding(record: Record, tried: Sequence[Summary]) -> str:
     kept = [each for each in _unbroken(tried) if not each.counts.get("v")]
     if not kept:
         return "**What holds.** No published bound holds at every checkpoint."
-    of_all = sum(len(run["checkpoints"]) for run in record.values())
     own = [each for each in kept if each.promise.family != "orthogonality"]
     parts, most = [], max((each.checkpoints for each in own), default=0)
     for count in sorted({each.checkpoints for each in own}, reverse=True):
-        words = named([each for each in own if each.checkpoints == count])
+        words = in_short([each for each in own if each.checkpoints == count])
         parts.append(
-            f"at each of the {count:,} checkpoints, of {of_all:,}, at which the network is a UnICORNN hold the "
-            f"published bounds on {words}"
+            f"at all {count:,} checkpoints of a UnICORNN hold the published bounds on {words}"
             if count == most
-            else f"at the {count:,} of these at which they are measured, those on {words}"
+            else f"at all {count:,} at which they are measured, those on {words}"
         )
     for each in kept:
         if each.promise.family == "orthogonality":
             holds = each.counts["h"]
-            parts.append(f"at the {holds:,} at which it is a scoRNN with abs(aᵢⱼ) ≤ 1, the one on {named([each])}")
+            parts.append(f"at all {holds:,} of a scoRNN with abs(aᵢⱼ) ≤ 1, the one on {named([each])}")
     return (
         f"**What holds.** {sentence('; '.join(parts))}. That is of these weights and sequences: for all weights and "
         f"inputs the [ledger](ledger/README.md) has "
         f"{_in_general(list(dict.fromkeys(each.promise.by for each in kept)))}."
     )
+
+
+def in_short(several: Sequence[Summary]) -> str:
+    """As ``named``; the factors of the chain rule are one quantity."""
+    chain = [each for each in several if each.promise.family == "chain rule"]
+    others = [each for each in several if each not in chain]
+    parts = [named(others)] if others else []
+    if chain:
+        parts.append(f"factors and sums of the chain rule ({', '.join(each.promise.by for each in chain)})")
+    return listed(parts)
 
 
 def _in_general(names: Sequence[str]) -> str:
@@ -139,22 +175,26 @@ def _in_general(names: Sequence[str]) -> str:
     return listed([f"{word} {listed(own)}" for word, own in by_verdict.items()])
 
 
-def _loose_in_short(record: Record, tried: Sequence[Summary]) -> str:
-    """By how many times bounds are too large, in the median over runs with their last weights."""
-    parts = []
-    for is_published, whose in ((True, "the published ones"), (False, "those of this library")):
-        own = [each for each in tried if each.promise.is_published is is_published and each.promise.is_headline]
-        own = [each for each in own if each.ends]
-        own.sort(key=lambda each: statistics.median(each.ends))
-        shown = [f"{times(statistics.median(each.ends))} for {named([each])}" for each in own]
-        if shown:
-            parts.append(f"{whose} {', '.join(shown)}")
+def _loose_in_short(record: Record) -> str:
+    """What stands above the table."""
     small = sum(is_small(run) for run in record.values())
     return (
-        "**What is loose, by how much.** With the last weights, in the median over runs, bounds are so many times what "
-        f"is measured: {'; '.join(parts)}; {small} of the {len(record)} runs have 32 units, and at the papers' sizes "
+        "**What is loose, by how much.** So many times what is measured are the bounds with the last weights, in the "
+        f"median over runs; {small} of the {len(record)} runs have 32 units, and at the papers' sizes "
         "[other medians](#medians)."
     )
+
+
+def table_of_looseness(found: Sequence[Summary]) -> list[str]:
+    """By how many times bounds are too large: a row a quantity, published bounds beside those of this library."""
+    rows: dict[str, tuple[list[str], list[str]]] = {}
+    for each in sorted(_tried(found), key=lambda each: not each.promise.is_published):
+        if each.promise.is_headline and each.ends:
+            words = each.promise.words.partition(",")[0].removeprefix("the ")
+            size = times(statistics.median(each.ends)).replace(" times", " ×")
+            rows.setdefault(words, ([], []))[not each.promise.is_published].append(f"{size} ({each.promise.by})")
+    texts = [(words, *(", ".join(own) or "–" for own in both)) for words, both in rows.items()]
+    return tabulated(texts, ("bound on", "published", "of this library"), ("left", "left", "left"))
 
 
 def _learned_alone(record: Record, tried: Sequence[Summary]) -> str:
@@ -254,19 +294,10 @@ def _moving(record: Record) -> str:
 
 
 def _kept(tried: Sequence[Summary]) -> str:
-    """Bounds of this library, and published ones that say something at some of the checkpoints."""
+    """Bounds of this library."""
     ours = [each for each in tried if not each.promise.is_published]
     kept = sum(not each.counts.get("x") for each in ours)
-    partly = "".join(
-        f" The published bound on {named([each])} is below the largest {each.promise.dtype} at "
-        f"{each.counts.get('h', 0)} of {each.checkpoints} checkpoints, and holds there."
-        for each in _unbroken(tried)
-        if each.counts.get("v")
-    )
-    return (
-        f"**Hold.** Of the {len(ours)} bounds of this library {kept} hold at every checkpoint where their premises "
-        f"do.{partly}"
-    )
+    return f"**Hold.** Of the {len(ours)} bounds of this library {kept} hold wherever their premises do."
 
 
 def named(several: Sequence[Summary]) -> str:
@@ -278,43 +309,16 @@ def named(several: Sequence[Summary]) -> str:
     return ", ".join(f"{words} ({', '.join(dict.fromkeys(names))})" for words, names in by_words.items())
 
 
-TIERS = ((1.0, "within a factor of ten"), (3.0, "within a thousand"), (math.inf, "further"))
-
-
-def _loose(tried: Sequence[Summary]) -> Iterator[str]:
-    """By the median slack of the last weights, published and the library's; and which are of one step, not ranked."""
-    for is_published, whose in ((True, "**Loose.** Published bounds"), (False, "Bounds of this library")):
-        kind = [each for each in tried if each.promise.is_published is is_published and each.ends]
-        own = [(statistics.median(each.ends), each) for each in kind]
-        at_once = ", ".join(
-            f"{each.promise.short} ({each.promise.by}; {each.promise.step}) {decades(slack)}"
-            for slack, each in own
-            if each.promise.step
-        )
-        own = [pair for pair in own if not pair[1].promise.step]
-        low, parts = -math.inf, []
-        for high, words in TIERS:
-            here = sorted(((slack, each) for slack, each in own if low < slack <= high), key=lambda pair: pair[0])
-            if here:
-                each_of = ", ".join(f"{named([each])} {decades(slack)}" for slack, each in here)
-                parts.append(f"{words}: {each_of}")
-            low = high
-        if parts:
-            left = f" Not ranked, as their least slack is that of one step: {at_once}." if at_once else ""
-            yield f"{whose} by the median slack of the last weights, in decades. {sentence('; '.join(parts))}.{left}"
+def _of_one_step(tried: Sequence[Summary]) -> Iterator[str]:
+    """Which slacks say nothing of all steps."""
+    at_once = [f"{each.promise.short} ({each.promise.by}; {each.promise.step})" for each in tried if each.promise.step]
+    if at_once:
+        yield f"**Not to be ranked**, as their least slack is that of one step: {', '.join(at_once)}."
 
 
 def _failing(record: Record, tried: Sequence[Summary]) -> str:
-    parts = []
-    for each in tried:
-        if each.counts.get("x") and each.least is not None:
-            slack, run, step = each.least
-            where = f"{run['task']}, {run['cell']}, seed {run['seed']}, after {step} updates"
-            by = f"up to {decades(-slack)} decades" if math.isfinite(slack) else "an overflow"
-            count = f"{each.counts['x']} of {each.checkpoints} checkpoints"
-            parts.append(f"the bound on {named([each])} is exceeded at {count}, by {by} ({where})")
-    where = _where(record, tried) if parts else ""
-    said = f"**Fail**, in float64: {'; '.join(parts)}.{where}" if parts else "**Fail.** No bound is exceeded."
+    is_any = any(each.counts.get("x") for each in tried)
+    said = f"**Fail**, in float64.{_where(record, tried)}" if is_any else "**Fail.** No bound is exceeded."
     return f"{said}{_failing_margins(record)}"
 
 
@@ -333,15 +337,16 @@ def _failing_margins(record: Record) -> str:
 
 def _nothing(found: Sequence[Summary]) -> str:
     never = [each for each in found if not any(each.counts.get(letter) for letter in "hxv")]
-    above = [each for each in found if each.counts.get("v")]
-    parts = []
-    if never:
-        parts.append(f"no network meets the premises of the bounds on {named(never)}")
-    for each in above:
-        parts.append(
-            f"the bound on {named([each])} is above the largest {each.promise.dtype} at {each.counts['v']} of "
-            f"{each.checkpoints} checkpoints"
-        )
+    parts = [f"no network meets the premises of the bounds on {named(never)}"] if never else []
+    above: dict[tuple[str, int, int], list[Summary]] = {}
+    for each in found:
+        if count := each.counts.get("v"):
+            above.setdefault((each.promise.dtype, count, each.checkpoints), []).append(each)
+    parts += [
+        f"above the largest {dtype} at {count} of {checkpoints} checkpoints {'is' if len(own) == 1 else 'are'} the "
+        f"bound{'s' * (len(own) > 1)} on {named(own)}"
+        for (dtype, count, checkpoints), own in above.items()
+    ]
     return f"**Say nothing.** {sentence('; '.join(parts) or 'none of them')}."
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import _slack_plan
 from _harness import RESULTS
-from _slack_head import CERTIFIED, anchor, behind, first_words, ledger_page
+from _slack_head import CERTIFIED, anchor, behind, first_words, ledger_page, table_of_looseness
 from _slack_numbers import (
     ZERO,
     Record,
@@ -26,7 +26,20 @@ from _slack_numbers import (
     tasks_of,
     value,
 )
-from _slack_promises import BY_HAND, GRADIENT, HOW, MADE, MARGINS, MOVED, OWN, PICTURE_TEXT, PROMISES, SIZES
+from _slack_promises import (
+    BY_HAND,
+    GRADIENT,
+    HOW,
+    MADE,
+    MARGINS,
+    MOVED,
+    OWN,
+    PAPERS,
+    PICTURE_TEXT,
+    PROMISES,
+    SIZES,
+    WHAT_MOVES,
+)
 from _slack_words import decades, factor, median, plain, power, said, tabulated
 
 __all__ = ["CERTIFIED", "PAGE", "ZERO", "page", "power", "slacks", "write"]
@@ -51,7 +64,8 @@ def write(record: Record) -> None:
 def page(record: Record) -> str:
     found = [each for each in (summary(record, promise) for promise in PROMISES) if each.runs]
     lines = ["# What bounds are worth along training", "", *said(first_words(record, found))]
-    lines += ["", *_table_of_moves(record), "", *said([_made(record)])]
+    lines += ["", *table_of_looseness(found), "", *said([PAPERS, WHAT_MOVES]), ""]
+    lines += [*_table_of_moves(record), "", *said([_made(record)])]
     lines += ["", "## All promises", "", *_table_of_promises(found), ""]
     lines += [*said([_linked(found)]), "", "## Medians", "", *_table_of_medians(record, found), ""]
     lines += [f"![slack against updates, a panel a task](pictures/{PICTURE_NAME})", "", *said([PICTURE_TEXT]), ""]

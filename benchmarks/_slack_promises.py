@@ -236,6 +236,7 @@ DRAWN = (
 )
 """Of the picture: in words, keys of which the least slack is drawn, colour."""
 
+WHAT_MOVES = "What training moves, cell by cell: last over first weights, median over runs."
 MADE = (
     "Made by `python benchmarks/trained_slack.py --page` from `benchmarks/results/` alone (`trained_slack.json`; of "
     "`trained_certified.json`, `nearness.json` and `slack_by_hand.json` what they found of the same runs) and the "

@@ -117,13 +117,13 @@ def _rows(runs: Mapping[str, Any], seeds: Sequence[int]) -> Iterator[tuple[str, 
             name,
             f"{statistics.mean(accuracies):.2%}",
             f"{min(accuracies):.2%} … {max(accuracies):.2%}",
-            "–" if name == "free" else _difference([a - b for a, b in zip(accuracies, free, strict=True)]),
+            "–" if name == "free" else difference([a - b for a, b in zip(accuracies, free, strict=True)]),
             f"{min(growths):.4g} … {max(growths):.4g}",
             f"{max(max(each['largest w']) for each in found):.3g}",
         )
 
 
-def _difference(pairs: list[float]) -> str:
+def difference(pairs: list[float]) -> str:
     """The mean in points of per cent, and half the width of Student's interval."""
     half = stats.t.ppf(0.975, len(pairs) - 1) * statistics.stdev(pairs) / math.sqrt(len(pairs))
     return f"{100 * statistics.mean(pairs):+.2f} ± {100 * half:.2f}"

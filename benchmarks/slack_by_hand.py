@@ -1,6 +1,6 @@
 """Ten numbers of docs/trained.md once more without the library: numpy, archived weights and archived sequences.
 
-    python benchmarks/slack_by_hand.py [--count 10] [--seed 0]      so many, drawn from all that are computed here
+    python benchmarks/slack_by_hand.py [--count 10] [--seed 0]      of so many archived files one number each, drawn
     python benchmarks/slack_by_hand.py --all                        every one of them, and writes slack_by_hand.json
 
 A number is log₁₀(bound/measured), of a size that nothing bounds log₁₀ of it, or a margin: of the first, middle or last

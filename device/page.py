@@ -70,17 +70,35 @@ def section(record: Mapping[str, Any]) -> Iterator[str]:
     yield f"\n## {machine['cuda']}\n"
     yield f"torch {machine['torch']}, Python {machine['python']}, {machine['cores']} cores of {machine['processor']}; "
     yield f"launched by {record['loader']}.\n"
-    from device.suite import sources  # which imports torch
+    from device.suite import digests  # which imports torch
 
-    if record["sources"] != sources():
-        yield "The kernels or what launches them have changed since: checks and times are of the sources then, and"
-        yield "today's were tested in the emulator only.\n"
+    yield from since(record, digests())
     yield from _checks(parts)
     for shape in shapes(record):
         yield from _shape(record, shape)
     yield from _crossover(record)
     yield from _host(parts)
+    yield from _threads(parts)
     yield from _memory(parts)
+
+
+def since(record: Mapping[str, Any], today: Mapping[str, str]) -> Iterator[str]:
+    """Of which sources the record is, and which of them are others ``today``, {name: digest}."""
+    yield f"Measured of the sources {record['sources']}, commit {(record['commit'] or 'unknown')[:12]}."
+    then = record["files"]
+    changed = sorted(name for name in {*then, *today} if then.get(name) != today.get(name))
+    kernels = [name for name in changed if name.startswith("kernels/") or name == "build.py"]
+    host = [name for name in changed if name not in kernels]
+    if kernels:
+        beside = f"; host code ({', '.join(host)})" if host else ""
+        yield f"Changed since: kernels ({', '.join(kernels)}){beside}."
+        yield "Checks and times are of the sources then; today's were tested in the emulator only.\n"
+    elif host:
+        yield f"Changed since: host code only ({', '.join(host)}); kernels unchanged, and their times stand."
+        yield "Checks and times of layers and of the host are of the sources then; today's were tested in the"
+        yield "emulator only.\n"
+    else:
+        yield "Nothing of them has changed since.\n"
 
 
 def host_work(record: Mapping[str, Any]) -> Iterator[str]:
@@ -219,6 +237,16 @@ def _host(parts: Mapping[str, Any]) -> Iterator[str]:
             for label, each in found.items()
         ]
         yield _table(rows, ("(N, batch, hidden)", "forward", "forward and backward")) + "\n"
+
+
+def _threads(parts: Mapping[str, Any]) -> Iterator[str]:
+    found = parts.get("threads", {}).get("found", {})
+    if found:
+        yield "### A launch in which thread\n"
+        yield "Of a forward and a backward pass, by launcher and thread; microseconds (device/threads.py).\n"
+        names = list(next(iter(found.values())))
+        rows = [(label, *(f"{each[name]:.3g}" for name in names)) for label, each in found.items()]
+        yield _table(rows, ("", *names)) + "\n"
 
 
 def _memory(parts: Mapping[str, Any]) -> Iterator[str]:

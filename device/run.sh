@@ -4,7 +4,7 @@
 #   device/run.sh [--out FOLDER] [--seconds N] [--rehearse] [--jobs N] [--run NAME]... [PART...]
 #
 #   check      every kernel against the float64 loop; streams, threads, captured graphs; the adversary
-#   times      kernels by replayed graphs beside their peers, the host's work, memory
+#   times      kernels by replayed graphs beside their peers, the host's work, in which thread, memory
 #   sanitize   compute-sanitizer over the kernels
 #   train      the runs of benchmarks/training_runs.py whose names begin with a NAME, --jobs of them side by side, as far
 #              as the time goes; without --run psMNIST with UnICORNN-128
@@ -112,7 +112,8 @@ for part in $parts; do
   echo "== $part"
   case $part in
     check) suite --part correctness --part streams --part adversary ;;
-    times) suite --part times --part crossover --part scornn --part trajectories --part host --part memory ;;
+    times)
+      suite --part times --part crossover --part scornn --part trajectories --part host --part threads --part memory ;;
     sanitize) suite --part sanitizer ;;
     train) train ;;
   esac || { status=1; echo "== $part: not all was done, or not all holds"; }

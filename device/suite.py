@@ -40,6 +40,7 @@ import torch
 from benchmarks._harness import machine
 from cuda.odernn_kernels import build, emulator, execution, module
 from device import checks as checking
+from device import threads as comparing
 from device import times as timing
 from device.checks import LARGE, SMALL, Checks
 from odernn.executions.recurrence import ReconstructionWarning
@@ -250,6 +251,12 @@ def host(run: Run) -> None:
         run.note(f"host {shape}", timing.host_work(run.clock, shape))
 
 
+def threads(run: Run) -> None:
+    """What a launch costs the host in which thread, by which launcher."""
+    for label, found in comparing.compared(run.device):
+        run.note(label, found)
+
+
 def memory(run: Run) -> None:
     """Peak memory of a training step of three layers, in arrays of N · b · m a layer, at three lengths."""
     for steps in (1000, 4096, SHAPES["eigenworms"][0]):
@@ -276,6 +283,7 @@ PARTS: dict[str, Callable[[Run], None]] = {
     "scornn": scornn,
     "trajectories": trajectories,
     "host": host,
+    "threads": threads,
     "memory": memory,
     "registers": registers,
 }
@@ -294,11 +302,30 @@ def chosen(names: list[str]) -> list[str]:
 # --- the record
 
 
-def sources() -> str:
-    """What the kernels and their callers are made of, in 24 digits: figures of other sources are not gone on with."""
+def files() -> dict[str, bytes]:
+    """{name: text} of what the kernels and their callers are made of."""
     folder = Path(build.__file__).parent
-    texts = [path.read_bytes() for path in sorted([*folder.glob("*.py"), *folder.glob("kernels/*")])]
-    return hashlib.sha256(b"\0".join(texts)).hexdigest()[:24]
+    paths = sorted([*folder.glob("*.py"), *folder.glob("kernels/*")])
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def sources() -> str:
+    """All of them in 24 digits: figures of other sources are not gone on with."""
+    return hashlib.sha256(b"\0".join(files().values())).hexdigest()[:24]
+
+
+def digests() -> dict[str, str]:
+    """Each of them in as many: a record says later which of them have changed."""
+    return {name: hashlib.sha256(text).hexdigest()[:24] for name, text in files().items()}
+
+
+def commit() -> str | None:
+    """Of this checkout; None where git does not say."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
 
 
 def begun(options: argparse.Namespace, loader: str) -> tuple[dict[str, Any], Path]:
@@ -310,6 +337,8 @@ def begun(options: argparse.Namespace, loader: str) -> tuple[dict[str, Any], Pat
         "benchmark": "device_suite",
         "unit": "ms",
         "sources": sources(),
+        "files": digests(),
+        "commit": commit(),
         "machine": machine(),
         "loader": loader,
         "arch": "sm_{}{}".format(*torch.cuda.get_device_capability()) if on_device else "sm_90",

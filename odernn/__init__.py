@@ -22,6 +22,21 @@ from pathlib import Path
 from typing import Any
 
 
+def _refuse_subinterpreters() -> None:
+    """ImportError in an interpreter that is not the process's first."""
+    for name in ("_interpreters", "_xxsubinterpreters"):  # since Python 3.13, and before
+        try:
+            interpreters = importlib.import_module(name)
+        except ImportError:
+            continue
+        if interpreters.get_current() != interpreters.get_main():
+            raise ImportError(
+                "odernn cannot be imported in a subinterpreter: the import of torch, which it needs, never comes back "
+                "there. Import it in the main interpreter (mod_wsgi: WSGIApplicationGroup %{GLOBAL}), or in a process."
+            )
+        return
+
+
 def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names are the imports of its ``__init__.pyi``.
 
@@ -60,6 +75,7 @@ def _version() -> str:
         return "0.1.0+unknown"
 
 
+_refuse_subinterpreters()
 _fetch, _names, __all__ = lazy_exports(__name__, __file__)
 __all__ = ["__version__", *__all__]
 

@@ -1,4 +1,4 @@
-"""Files from anywhere: a regular file of bounded length, strict JSON and TOML, and packed bytes unpacked up to a limit.
+"""Files from anywhere: a regular file of bounded length, strict JSON and TOML, CSV, packed bytes up to a limit.
 
 Every reader of a file that somebody gives goes through here and raises the error of its own, with the name of the file
 and the next step; what is raised here says the place and the reason. Nothing is executed.
@@ -6,6 +6,8 @@ and the next step; what is raised here says the place and the reason. Nothing is
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import errno
 import io
 import json
@@ -14,7 +16,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,43 +102,52 @@ def text_of(path: Path, most: int = MOST_TEXT, *, typed: bool = False) -> str:
 def parsed_json(text: str, *, non_finite: bool = False) -> Any:
     """The plain data of JSON: no key twice, no half of a character, and unless ``non_finite`` no NaN and no 1e999."""
     numbers: dict[str, Any] = {} if non_finite else {"parse_constant": _constant, "parse_float": _finite}
-    try:
+    with _as_foreign():
         value = json.loads(text, object_pairs_hook=_without_duplicates, **numbers)
         _check(value)
         if re.search(r"\\u[dD][89a-fA-F]", text):
             json.dumps(value, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        reason = f"it is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})"
-    except RecursionError:
-        reason = "it is nested too deeply"
-    except UnicodeEncodeError:
-        reason = "a text holds half of a character, \\ud800 to \\udfff"
-    except ForeignError as error:
-        reason = str(error)
-    except ValueError:
-        reason = "a number has thousands of digits"
-    else:
-        return value
-    raise ForeignError(reason)
+    return value
 
 
 def parsed_toml(text: str) -> dict[str, Any]:
     """The tables of TOML, which itself refuses a key that is twice; inf, nan and dates are for the caller to refuse."""
-    try:
+    with _as_foreign():
         _check_keys(text)
         value = tomllib.loads(text)
         _check(value)
+    return value
+
+
+def rows_of_csv(path: Path, most: int = MOST_TEXT) -> list[list[str]]:
+    """The rows of ``text_of``, those without a cell too. Raises as ``text_of``, and for a cell of 128 KiB."""
+    text = text_of(path, most)
+    with _as_foreign():
+        return list(csv.reader(io.StringIO(text, newline="")))
+
+
+@contextlib.contextmanager
+def _as_foreign() -> Iterator[None]:
+    """ForeignError with the place and the reason, for what the parsers of the standard library raise."""
+    try:
+        yield
+    except ForeignError:
+        raise
+    except json.JSONDecodeError as error:
+        reason = f"it is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})"
     except tomllib.TOMLDecodeError as error:
         place = re.sub(r"\(at line (\d+), column (\d+)\)", r"(line \1, column \2)", str(error))
         reason = f"it is not valid TOML: {short(place, 200)}"
+    except csv.Error as error:
+        reason = f"it is not valid CSV: {error}"
     except RecursionError:
         reason = "it is nested too deeply"
-    except ForeignError as error:
-        reason = str(error)
+    except UnicodeEncodeError:
+        reason = "a text holds half of a character, \\ud800 to \\udfff"
     except ValueError:
         reason = "a number has thousands of digits"
     else:
-        return value
+        return
     raise ForeignError(reason)
 
 

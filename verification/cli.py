@@ -154,6 +154,7 @@ def _explained(error: Exception, program: str) -> tuple[int, str]:
     from odernn.folders import FolderError
     from verification.claim import ClaimError
     from verification.report.formats import FormatError
+    from verification.run.arithmetic import FloatError
     from verification.run.cluster import ClusterError
     from verification.run.shards import ShardError
     from verification.run.store import StoreError
@@ -166,7 +167,7 @@ def _explained(error: Exception, program: str) -> tuple[int, str]:
         context = getattr(error, "ctx", None)  # of the command whose arguments are wrong
         command = context.command_path if context else program
         return terminal.USAGE, f"{message}{stop} `{command} --help` shows what there is."
-    usage = (terminal.UsageError, ClaimError, ClusterError, DataError, FolderError, FormatError, ShardError)
+    usage = (terminal.UsageError, ClaimError, ClusterError, DataError, FloatError, FolderError, FormatError, ShardError)
     if isinstance(error, (*usage, StoreError, TrainingError)):
         return terminal.USAGE, str(error)
     if isinstance(error, terminal.NotCertifiedError):

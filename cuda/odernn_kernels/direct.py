@@ -34,8 +34,7 @@ def stored(
     x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, ends: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``operations.stored`` of plain tensors."""
-    needed = torch.is_grad_enabled() and any(each.requires_grad for each in (x, w, h, alpha, y0, z0))
-    if not needed:
+    if not torch.is_grad_enabled():
         return operations.run_forward(x, w, h, alpha, y0, z0, ends)
     found: tuple[Tensor, Tensor, Tensor] = _Stored.apply(x, w, h, alpha, y0, z0, ends)  # type: ignore[no-untyped-call]
     return found
@@ -45,10 +44,9 @@ class _Stored(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *given: Any) -> tuple[Tensor, Tensor, Tensor]:
         ctx.set_materialize_grads(False)
-        x, w, h, alpha, y0, _, ends = given
-        y, y_last, z_last = operations.run_forward(*given)
-        ctx.save_for_backward(x, w, h, alpha, y0, ends, y, z_last)
-        return y, y_last, z_last
+        found = operations.run_forward(*given)
+        operations.keep_stored(ctx, given, found)
+        return found
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
@@ -56,9 +54,9 @@ class _Stored(torch.autograd.Function):
             pulled: tuple[Tensor | None, ...] = operations.pull_stored(ctx, *grads)
             return pulled
         grad_y, grad_y_last, grad_z_last = grads
-        needed = ctx.needs_input_grad
         x, w, h, alpha, y0, ends, y, z_last = ctx.saved_tensors
-        *by, by_y0, by_z0 = operations.gradients_of_stored(
-            x, w, h, alpha, y0, ends, y, z_last, grad_y, None, grad_y_last, grad_z_last, needed=needed[1:4]
+        needed = ctx.needs_input_grad[1:6]
+        by_x, *others = operations.gradients_of_stored(
+            x, w, h, alpha, y0, ends, y, z_last, grad_y, None, grad_y_last, grad_z_last, needed
         )
-        return *by, by_y0 if needed[4] else None, by_z0 if needed[5] else None, None
+        return by_x, *[each if wanted else None for each, wanted in zip(others, needed, strict=True)], None

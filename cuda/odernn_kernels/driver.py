@@ -37,8 +37,8 @@ def unavailable_because() -> str | None:
 class DriverDevice:
     """One device through `libcuda.so.1`, as ``module.Device``. Raises LaunchError for a device that is too old."""
 
-    def __init__(self, index: int = 0) -> None:
-        self._driver = ctypes.CDLL("libcuda.so.1")
+    def __init__(self, index: int = 0, library: ctypes.CDLL | None = None) -> None:
+        self._driver = library or ctypes.CDLL("libcuda.so.1")
         self.index = index
         major, minor = torch.cuda.get_device_capability(index)
         self.arch = f"sm_{major}{minor}"

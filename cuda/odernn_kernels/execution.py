@@ -118,5 +118,6 @@ def backward(
     x, w, h, alpha, y0, y, z_last, grad_y, p, q = reverse_only(
         x, w, h, alpha, states.y0, states.y, states.z_last, grad_y, p, q
     )
-    gradients = operations.stored_backward(x, w, h, alpha, y0, None, y, z_last, grad_y, None, p, q)
-    return RecurrenceGradients(*gradients)
+    by_x, *partials, by_y0, by_z0 = operations.stored_backward(x, w, h, alpha, y0, None, y, z_last, grad_y, None, p, q)
+    by_w, by_h, by_alpha = (each.sum_to_size(like.shape) for each, like in zip(partials, (w, h, alpha), strict=True))
+    return RecurrenceGradients(by_x, by_w, by_h, by_alpha, by_y0, by_z0)

@@ -90,13 +90,12 @@ def check_device(x: Tensor) -> None:
 
 def launcher_for(x: Tensor) -> Launcher:
     """Of the device that x is on. Raises ValueError for another kind of device, LaunchError if it cannot be used."""
-    check_device(x)
     if _override:
         return _override[-1]
     index = x.device.index
-    device = _devices.get(index)
-    if device is not None:
-        return device
+    if x.is_cuda and index in _devices:
+        return _devices[index]
+    check_device(x)
     with _lock:
         if index not in _devices:
             reason = unavailable_because()
@@ -163,7 +162,8 @@ class Device:
         finally:
             self._driver.Context.pop()
 
-    def _is_current(self) -> bool:
+    def is_current(self) -> bool:
+        """Whether the primary context is this thread's current one, as torch leaves it."""
         found = ctypes.c_void_p()
         return self._current(ctypes.byref(found)) == 0 and found.value == self._handle
 
@@ -172,7 +172,7 @@ class Device:
     ) -> None:
         """Enqueue on torch's current stream of this device; returns at once. Raises LaunchError."""
         check_shared(kernel, shared, self.shared_limit)
-        with self._guard, contextlib.nullcontext() if self._is_current() else self.current():
+        with self._guard, contextlib.nullcontext() if self.is_current() else self.current():
             try:
                 function = self._function(kernel, format_of(arguments), shared)
                 with self._bridge() as stream:

@@ -8,10 +8,12 @@
                  exact     float32 only: rebuilt without error
 
 Which kernels run is a function of shape, dtype and mode alone (``plan``), so equal calls give equal bits: there are no
-atomics, each column's sums have one order, and torch adds up the columns.
+atomics, and each column's sums have one order. Columns are added up by torch: autograd brings a gradient of
+(batch, hidden) to the shape of an argument that was broadcast.
 """
 
 # No `from __future__ import annotations`: torch reads the annotations of the operations below.
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 import torch
@@ -37,7 +39,7 @@ read whole sectors, but run the few columns that the scan is for on an eighth of
 
 Way: TypeAlias = Literal["ring", "scan"]
 Gradients: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
-"""By x, w, h, α, y0, z0, where all are asked for."""
+"""By x, w, h, α, y0, z0. Those by w, h and α are one a column, (batch, hidden): autograd adds up what was broadcast."""
 
 
 def plan(steps: int, columns: int, dtype: torch.dtype, direction: Literal["forward", "backward"] = "forward") -> Way:
@@ -50,16 +52,14 @@ def plan(steps: int, columns: int, dtype: torch.dtype, direction: Literal["forwa
 def run_forward(
     x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, lengths: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    problem, _kept = launches.problem(x, w, h, alpha, lengths)
-    before = (y0.contiguous(), z0.contiguous())
-    y = torch.empty_like(x, memory_format=torch.contiguous_format)
-    y_last, z_last = torch.empty_like(before[0]), torch.empty_like(before[0])
-    if plan(len(x), launches.columns(x), x.dtype) == "scan":
-        launches.launch("scan_forward_f32", x, launches.columns(x), *problem, *before, y, y_last, z_last, None)
+    x, y0, z0 = x.contiguous(), y0.contiguous(), z0.contiguous()
+    problem, columns = launches.problem(x, w, h, alpha, lengths), y0.numel()
+    y, y_last, z_last = _like_rows(x), torch.empty_like(y0), torch.empty_like(y0)
+    if plan(x.shape[0], columns, x.dtype) == "scan":
+        launches.launch("scan_forward_f32", x, columns, problem, (y0, z0, y, y_last, z_last, None))
     else:
-        launches.launch(
-            launches.typed("forward", x), x, launches.grid(x), *problem, *before, y, None, y_last, z_last, None, 0, 0
-        )
+        tensors = (y0, z0, y, None, y_last, z_last, None)
+        launches.launch(launches.typed("forward", x), x, launches.grid(columns), problem, tensors, 0, 0)
     return y, y_last, z_last
 
 
@@ -68,13 +68,10 @@ stored = torch.library.custom_op("odernn_cuda::stored", mutates_args=())(run_for
 
 @torch.library.custom_op("odernn_cuda::states", mutates_args=())
 def states(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor) -> tuple[Tensor, Tensor]:
-    problem, _kept = launches.problem(x, w, h, alpha, None)
-    y, z = (torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(2))
-    lasts = [x.new_empty(x.shape[1:]) for _ in range(2)]
-    before = (y0.contiguous(), z0.contiguous())
-    launches.launch(
-        launches.typed("forward_states", x), x, launches.grid(x), *problem, *before, y, z, *lasts, None, 0, 0
-    )
+    x, y0, z0 = x.contiguous(), y0.contiguous(), z0.contiguous()
+    y, z, *lasts = _like_rows(x), _like_rows(x), torch.empty_like(y0), torch.empty_like(y0)
+    kernel, grid = launches.typed("forward_states", x), launches.grid(y0.numel())
+    launches.launch(kernel, x, grid, launches.problem(x, w, h, alpha, None), (y0, z0, y, z, *lasts, None), 0, 0)
     return y, z
 
 
@@ -86,16 +83,12 @@ def _checkpoints(x: Tensor) -> Tensor:
 def reversible(
     x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, lengths: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    problem, _kept = launches.problem(x, w, h, alpha, lengths)
-    y = torch.empty_like(x, memory_format=torch.contiguous_format)
-    y_last, z_last = x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:])
-    kept = _checkpoints(x)
-    before = (y0.contiguous(), z0.contiguous())
-    kernel = launches.typed("forward_checkpoints", x)
-    lasts = (y_last, z_last)
-    launches.launch(
-        kernel, x, launches.grid(x), *problem, *before, y, None, *lasts, kept, kept.shape[1], CHECKPOINT_EVERY
-    )
+    x, y0, z0 = x.contiguous(), y0.contiguous(), z0.contiguous()
+    problem, kept = launches.problem(x, w, h, alpha, lengths), _checkpoints(x)
+    y, y_last, z_last = _like_rows(x), torch.empty_like(y0), torch.empty_like(y0)
+    kernel, grid = launches.typed("forward_checkpoints", x), launches.grid(y0.numel())
+    tensors = (y0, z0, y, None, y_last, z_last, kept)
+    launches.launch(kernel, x, grid, problem, tensors, kept.shape[1], CHECKPOINT_EVERY)
     return y, y_last, z_last, kept
 
 
@@ -103,12 +96,11 @@ def reversible(
 def exact(
     x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y0: Tensor, z0: Tensor, lengths: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    problem, _kept = launches.problem(x, w, h, alpha, lengths)
-    y = torch.empty_like(x, memory_format=torch.contiguous_format)
-    y_last, z_last = x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:])
+    x, y0, z0 = x.contiguous(), y0.contiguous(), z0.contiguous()
+    y, y_last, z_last = _like_rows(x), torch.empty_like(y0), torch.empty_like(y0)
     last = torch.empty((2, *x.shape[1:]), dtype=torch.float64, device=x.device)
-    before = (y0.contiguous(), z0.contiguous())
-    launches.launch("exact_forward_f32", x, launches.grid(x), *problem, *before, y, y_last, z_last, last)
+    problem, tensors = launches.problem(x, w, h, alpha, lengths), (y0, z0, y, y_last, z_last, last)
+    launches.launch("exact_forward_f32", x, launches.grid(y0.numel()), problem, tensors)
     return y, y_last, z_last, last
 
 
@@ -116,11 +108,10 @@ def exact(
 def inverse(
     x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y_last: Tensor, z_last: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    problem, _kept = launches.problem(x, w, h, alpha, None)
-    y, z = (torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(2))
-    y0, z0 = x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:])
-    after = (y_last.contiguous(), z_last.contiguous())
-    launches.launch(launches.typed("inverse", x), x, launches.grid(x), *problem, *after, y, z, y0, z0)
+    x, y_last, z_last = x.contiguous(), y_last.contiguous(), z_last.contiguous()
+    y, z, y0, z0 = _like_rows(x), _like_rows(x), torch.empty_like(y_last), torch.empty_like(y_last)
+    kernel, grid = launches.typed("inverse", x), launches.grid(y0.numel())
+    launches.launch(kernel, x, grid, launches.problem(x, w, h, alpha, None), (y_last, z_last, y, z, y0, z0))
     return y, z, y0, z0
 
 
@@ -137,21 +128,22 @@ def gradients_of_stored(
     grad_z: Tensor | None,
     grad_y_last: Tensor | None,
     grad_z_last: Tensor | None,
-    *,
-    needed: tuple[bool, bool, bool] = (True, True, True),
-) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None, Tensor, Tensor]:
-    """By x, w, h, α, y0, z0; of w, h and α those that are ``needed``."""
-    problem, _kept = launches.problem(x, w, h, alpha, lengths)
-    given = (y0.contiguous(), y.contiguous(), z_last.contiguous())
-    rows, row, *lasts = launches.pulls(given[2], x, grad_y, grad_y_last, grad_z_last)
-    out = launches.partials(given[2], x)
-    if grad_z is None and plan(len(x), launches.columns(x), x.dtype, "backward") == "scan":
-        launches.launch("scan_backward_f32", x, launches.columns(x), *problem, *given, rows, *lasts, *out, None, row)
+    needed: Sequence[bool] = (True,) * 5,
+) -> list[Tensor]:
+    """``Gradients``; those by the last five are of no meaning where they are not ``needed``."""
+    x, z_last = x.contiguous(), z_last.contiguous()
+    problem, columns = launches.problem(x, w, h, alpha, lengths), z_last.numel()
+    given = (y0.contiguous(), y.contiguous(), z_last)
+    rows, row, *lasts = launches.pulls(z_last, grad_y, grad_y_last, grad_z_last)
+    out = launches.partials(z_last, x, needed)
+    if grad_z is None and plan(x.shape[0], columns, x.dtype, "backward") == "scan":
+        launches.launch("scan_backward_f32", x, columns, problem, (*given, rows, *lasts, *out, None), row)
     else:
-        rows_z, row_z = (None, 0) if grad_z is None else launches.rows_of(grad_z, x)
+        rows_z, row_z = (None, 0) if grad_z is None else launches.rows_of(grad_z, z_last)
         kernel = launches.typed("stored" if grad_z is None else "stored_states", x)
-        launches.launch(kernel, x, launches.grid(x), *problem, *given, rows, rows_z, *lasts, *out, row, row_z)
-    return launches.summed(out, (w, h, alpha), needed)
+        tensors = (*given, rows, rows_z, *lasts, *out)
+        launches.launch(kernel, x, launches.grid(columns), problem, tensors, row, row_z)
+    return out
 
 
 def run_stored(
@@ -169,7 +161,7 @@ def run_stored(
     grad_z_last: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     given = (x, w, h, alpha, y0, lengths, y, z_last, grad_y, grad_z, grad_y_last, grad_z_last)
-    return cast("Gradients", gradients_of_stored(*given))
+    return cast("Gradients", tuple(gradients_of_stored(*given)))
 
 
 stored_backward = torch.library.custom_op("odernn_cuda::stored_backward", mutates_args=())(run_stored)
@@ -191,20 +183,19 @@ def reversible_backward(
     grad_y_last: Tensor | None,
     grad_z_last: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    problem, _kept = launches.problem(x, w, h, alpha, lengths)
-    ends = tuple(state.contiguous() for state in (y0, z0, y_last, z_last, kept))
-    rows, row, *lasts = launches.pulls(ends[0], x, grad_y, grad_y_last, grad_z_last)
-    out, findings = launches.partials(ends[0], x), x.new_empty((7, *x.shape[1:]))
-    kernel = launches.typed("reversible", x)
-    launches.launch(
-        kernel, x, launches.grid(x), *problem, *ends, rows, *lasts, *out, findings, row, kept.shape[1], CHECKPOINT_EVERY
-    )
+    x, *ends = (each.contiguous() for each in (x, y0, z0, y_last, z_last, kept))
+    problem, findings = launches.problem(x, w, h, alpha, lengths), x.new_empty((7, *x.shape[1:]))
+    rows, row, *lasts = launches.pulls(ends[0], grad_y, grad_y_last, grad_z_last)
+    out = launches.partials(ends[0], x)
+    kernel, grid = launches.typed("reversible", x), launches.grid(ends[0].numel())
+    tensors = (*ends, rows, *lasts, *out, findings)
+    launches.launch(kernel, x, grid, problem, tensors, row, kept.shape[1], CHECKPOINT_EVERY)
     rebuilt = reconstruction.is_rebuilt(findings, w, h, alpha)
     if reconstruction.is_missed(findings[0], rebuilt, z_last, "reversible"):
         # By the kernel that ran, not by the scan: its rows belong to this last state, bit by bit.
         y = reversible(x, w, h, alpha, y0, z0, lengths)[0]
         return run_stored(x, w, h, alpha, y0, lengths, y, z_last, grad_y, None, grad_y_last, grad_z_last)
-    return cast("Gradients", launches.summed(out, (w, h, alpha)))
+    return cast("Gradients", tuple(out))
 
 
 @torch.library.custom_op("odernn_cuda::exact_backward", mutates_args=())
@@ -221,17 +212,17 @@ def exact_backward(
     grad_y_last: Tensor | None,
     grad_z_last: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    problem, _kept = launches.problem(x, w, h, alpha, lengths)
-    ends = tuple(state.contiguous() for state in (y0, z0, last))
-    rows, row, *lasts = launches.pulls(ends[0], x, grad_y, grad_y_last, grad_z_last)
+    x, *ends = (each.contiguous() for each in (x, y0, z0, last))
+    problem, grid = launches.problem(x, w, h, alpha, lengths), launches.grid(ends[0].numel())
+    rows, row, *lasts = launches.pulls(ends[0], grad_y, grad_y_last, grad_z_last)
     out = launches.partials(ends[0], x)
     residual = torch.empty(x.shape[1:], dtype=torch.float64, device=x.device)
-    launches.launch("exact_backward_f32", x, launches.grid(x), *problem, *ends, rows, *lasts, *out, residual, row)
+    launches.launch("exact_backward_f32", x, grid, problem, (*ends, rows, *lasts, *out, residual), row)
     if reconstruction.is_missed(residual, residual <= 0.0, last[1], "exact"):
         # The rows of the map that was run, not of another rounding of it.
         y, _, z_last, _ = exact(x, w, h, alpha, y0, z0, lengths)
         return run_stored(x, w, h, alpha, y0, lengths, y, z_last, grad_y, None, grad_y_last, grad_z_last)
-    return cast("Gradients", launches.summed(out, (w, h, alpha)))
+    return cast("Gradients", tuple(out))
 
 
 # --- shapes for torch.compile, and gradients
@@ -241,9 +232,8 @@ def _like_rows(x: Tensor) -> Tensor:
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
 
-def _like_gradients(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor) -> tuple[Tensor, ...]:
-    states = (x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:]))
-    return (_like_rows(x), *(coefficient.new_empty(coefficient.shape) for coefficient in (w, h, alpha)), *states)
+def _like_gradients(x: Tensor, *_others: Any) -> tuple[Tensor, ...]:
+    return _like_rows(x), *(x.new_empty(x.shape[1:]) for _ in range(5))
 
 
 @stored.register_fake
@@ -272,22 +262,11 @@ def _(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, y_last: Tensor, z_last: Te
     return _like_rows(x), _like_rows(x), x.new_empty(x.shape[1:]), x.new_empty(x.shape[1:])
 
 
-@stored_backward.register_fake
-def _(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, *_others: Any) -> Any:
-    return _like_gradients(x, w, h, alpha)
+for _operation in (stored_backward, reversible_backward, exact_backward):
+    _operation.register_fake(_like_gradients)
 
 
-@reversible_backward.register_fake
-def _(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, *_others: Any) -> Any:
-    return _like_gradients(x, w, h, alpha)
-
-
-@exact_backward.register_fake
-def _(x: Tensor, w: Tensor, h: Tensor, alpha: Tensor, *_others: Any) -> Any:
-    return _like_gradients(x, w, h, alpha)
-
-
-def _keep_stored(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+def keep_stored(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
     x, w, h, alpha, y0, _, lengths = inputs
     y, _, z_last = output
     ctx.save_for_backward(x, w, h, alpha, y0, lengths, y, z_last)
@@ -331,7 +310,7 @@ def _pull_exact(
     return *gradients, None
 
 
-stored.register_autograd(pull_stored, setup_context=_keep_stored)
+stored.register_autograd(pull_stored, setup_context=keep_stored)
 states.register_autograd(_pull_states, setup_context=_keep_states)
 reversible.register_autograd(_pull_reversible, setup_context=_keep_reversible)
 exact.register_autograd(_pull_exact, setup_context=_keep_exact)

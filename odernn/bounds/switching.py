@@ -108,31 +108,44 @@ class _HalfTurn:
     def log_constant(self, form: Array, h: Array) -> Array:
         """log of sup V/‖·‖_a less that of inf V/‖·‖_a, rounded up; +inf where too many digits cancel.   thm-J (f) (iv)
 
-        V² is (z² + r ŷ²)/(1 + r m₊²) of the field at hand, up to the time since m₊; over ‖·‖_a² = (1 − ah²/4) z² + a ŷ²
-        it is monotone in m² = (ŷ/z)².
+        V/‖·‖_a along the slopes m is monotone on both arcs but for the roots of λa m² + (q(1 − ah²/4) − ap) m + λ(1 −
+        ah²/4), p and q those of the field at hand.
         """
-        ends = self.first**2, self.second**2
         rest = 1 - form * h * h / 4
         with np.errstate(invalid="ignore", divide="ignore"):
-            slow, fast = (
-                [np.log1p(flow.ratio * m) - np.log(rest + form * m) - np.log1p(flow.ratio * ends[1]) for m in squares]
-                for flow, squares in ((self.slow, (0.0, *ends)), (self.fast, ends))
-            )
-            fast.append(np.log(self.fast.ratio / form) - np.log1p(self.fast.ratio * ends[1]))
-            above = np.maximum(_largest(slow), _largest(fast) + 2 * self.rate * self.fast_time)
-            below = np.minimum(_least(slow) - 2 * self.rate * self.slow_time, _least(fast))
-            left = np.minimum(*(1 + self.slow.ratio * m for m in ends))
-        found = (above - below) / 2
+            slow, fast = [self.first, self.second], [self.first, self.second]
+            for flow, places in ((self.slow, slow), (self.fast, fast)):
+                linear, free = flow.q * rest - form * flow.p, self.rate * form
+                root = np.sqrt(linear**2 - 4 * free * self.rate * rest)  # NaN: monotone on all of the arc
+                far = (root + np.abs(linear)) / (2 * free) * -np.sign(linear)
+                places += [far, rest / (form * far)]
+            inner = [self._log_on_slow(np.clip(np.where(np.isfinite(m), m, 0.0), *slow[:2]), form, rest) for m in slow]
+            is_beyond = [(m <= self.first) | (m >= self.second) for m in fast]
+            outer = [
+                self._log_on_fast(np.where(beyond & np.isfinite(m), m, self.second), form, rest)
+                for m, beyond in zip(fast, is_beyond, strict=True)
+            ]
+            values = np.broadcast_arrays(*inner, *outer)
+            found = np.maximum.reduce(values) - np.minimum.reduce(values)
+            left = np.minimum(*(1 + self.slow.ratio * m**2 for m in (self.first, self.second)))
         return np.where(left > SAFE, found + RELATIVE * (1 + np.abs(found)), np.inf)
 
+    def _log_on_slow(self, m: Array, form: Array, rest: Array) -> Array:
+        """log V/‖·‖_a at a slope between m₋ and m₊: the invariant of the slow field and the time left to m₊."""
+        return self._log_invariant(self.slow, m, form, rest) - self.rate * self.slow.time(m, self.second)
 
-def _largest(arrays: list[Array]) -> Array:
-    found: Array = np.maximum.reduce(np.broadcast_arrays(*arrays))
-    return found
+    def _log_on_fast(self, m: Array, form: Array, rest: Array) -> Array:
+        """The same at a slope beyond: the time since m₊, through z = 0 for m ≤ m₋."""
+        before_turning = self.fast.time(self.second, m)
+        after_turning = self.fast_time - self.fast.time(m, self.first)
+        time = np.where(m >= self.second, before_turning, after_turning)
+        return self._log_invariant(self.fast, m, form, rest) + self.rate * time
 
-
-def _least(arrays: list[Array]) -> Array:
-    return -_largest([-each for each in arrays])
+    def _log_invariant(self, flow: _Flow, m: Array, form: Array, rest: Array) -> Array:
+        """log √((z² + r ŷ²)/(1 + r m₊²)) less log ‖·‖_a on the ray ŷ = m z."""
+        size = np.log1p(flow.ratio * m**2) - np.log1p(flow.ratio * self.second**2)
+        found: Array = (size - np.log(rest + form * m**2)) / 2
+        return found
 
 
 def excess(rate: Any, *, kappa_low: Any, kappa_high: Any, step_size: Any) -> Any:
@@ -151,32 +164,65 @@ def rate_bound(*, kappa_low: Any, kappa_high: Any, step_size: Any) -> Any:
 
     It helps where 0 < κ₊ < 4/h² or 0 < 4/h² − κ₋ < 4/h², unless thm-J (b) has a smaller bound.   thm-J (f)
     """
-    low, high, h = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (kappa_low, kappa_high, step_size)))
-    form = forms.best_form(kappa_low=low, kappa_high=high, step_size=h)
-    known = np.asarray(jacobian.rate_bound(kappa_low=low, kappa_high=high, form=form, step_size=h))
-    return np.minimum(_switched(low, high, h, known), _switched(*_mirrored(low, high, h), h, known))[()]
+    return ProductGrowth.of(kappa_low=kappa_low, kappa_high=kappa_high, step_size=step_size).rate[()]
+
+
+@dataclass(frozen=True)
+class ProductGrowth:
+    """‖Φ‖_a ≤ K_a e^{n · rate} of all products of n steps, neuron by neuron, for every form a.   thm-J (f) (iv)
+
+    ways  (hλ, κ₋, κ₊) by κ and by 4/h² − κ; hλ is +inf where it does not apply, and then κ₋ < κ₊ stand for nothing
+    """
+
+    ways: tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]]
+    step_size: Array
+
+    @classmethod
+    def of(cls, *, kappa_low: Any, kappa_high: Any, step_size: Any) -> ProductGrowth:
+        """Of the ends of κ and the step of every neuron."""
+        low, high, h = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (kappa_low, kappa_high, step_size)))
+        form = forms.best_form(kappa_low=low, kappa_high=high, step_size=h)
+        known = np.asarray(jacobian.rate_bound(kappa_low=low, kappa_high=high, form=form, step_size=h))
+        return cls((_way(low, high, h, known), _way(*_mirrored(low, high, h), h, known)), h)
+
+    @property
+    def rate(self) -> Array:
+        """hλ, the smaller of both ways; +inf where neither applies."""
+        return np.minimum(self.ways[0][0], self.ways[1][0])
+
+    def in_form(self, form: Any) -> tuple[Array, Array]:
+        """hλ and log K_a, a = ``form`` in (0, 4/h²), also forms (k, m) for m neurons; both +inf where none applies.
+
+        K_a compares the function V that grows by hλ with ‖·‖_a. Of two ways the one with the smaller constant.
+        """
+        h, form = self.step_size, np.asarray(form, dtype=float)
+        found = []
+        for (rate, low, high), a in zip(self.ways, (form, 4 / h**2 - form), strict=True):
+            applies = np.isfinite(rate)
+            safe_h = np.where(applies, h, 1.0)
+            turn = _HalfTurn.of(np.where(applies, rate, 1.0) / safe_h, low, high, safe_h)
+            log_constant = turn.log_constant(np.where(applies, a, 1.0), safe_h)
+            applies = applies & np.isfinite(log_constant)
+            found.append([np.where(applies, value, np.inf) for value in (rate, log_constant)])
+        plain, mirrored = found
+        is_plain = plain[1] <= mirrored[1]
+        return np.where(is_plain, plain[0], mirrored[0]), np.where(is_plain, plain[1], mirrored[1])
 
 
 def log_product_bound(*, kappa_low: Any, kappa_high: Any, step_size: Any, form: Any, steps: int) -> Any:
     """log of a bound on ‖Φ‖_a, Φ any product of that many steps: hλ a step, and a constant; +inf where none applies.
 
-    a = ``form`` in (0, 4/h²), also forms (k, m) for m neurons. The constant compares the function V that grows by hλ
-    with ‖·‖_a.   thm-J (f) (iv)
+    a = ``form`` in (0, 4/h²), also forms (k, m) for m neurons.   thm-J (f) (iv)
     """
-    low, high, h = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (kappa_low, kappa_high, step_size)))
-    best, form = forms.best_form(kappa_low=low, kappa_high=high, step_size=h), np.asarray(form, dtype=float)
-    known = np.asarray(jacobian.rate_bound(kappa_low=low, kappa_high=high, form=best, step_size=h))
-    found = []
-    for (slow, fast), a in (((low, high), form), (_mirrored(low, high, h), 4 / h**2 - form)):
-        rate = _switched(slow, fast, h, known)
-        applies = np.isfinite(rate)
-        rate, slow, fast, safe_h = (
-            np.where(applies, value, other) for value, other in ((rate, 1.0), (slow, 0.5), (fast, 1.0), (h, 1.0))
-        )
-        turn = _HalfTurn.of(rate / safe_h, slow, fast, safe_h)
-        bound = steps * rate + turn.log_constant(np.where(applies, a, 1.0), safe_h)
-        found.append(np.where(applies, bound, np.inf))
-    return np.minimum(*found)[()]
+    growth = ProductGrowth.of(kappa_low=kappa_low, kappa_high=kappa_high, step_size=step_size)
+    rate, log_constant = growth.in_form(form)
+    return (steps * rate + log_constant)[()] if steps else log_constant[()]
+
+
+def _way(low: Array, high: Array, h: Array, known: Array) -> tuple[Array, Array, Array]:
+    rate = _switched(low, high, h, known)
+    applies = np.isfinite(rate)
+    return rate, np.where(applies, low, 0.5), np.where(applies, high, 1.0)
 
 
 def _mirrored(low: Array, high: Array, h: Array) -> tuple[Array, Array]:

@@ -29,6 +29,7 @@ class ExpRNNLayer(OrthogonalLayer):
     """free (n(n−1)/2,), V (n, input), b (n,), h0 (n,) of one layer, n = hidden; b, h0 are None where there is none.
 
     free  the strict upper triangle of A row by row, as ``odernn.orthogonal.cayley.skew`` takes it
+    With ``nonexpansive`` free_b is learned in the place of b, see ``ModReLULayer``.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class ExpRNNLayer(OrthogonalLayer):
         *,
         initial: Initial = "cayley",
         bias: bool = True,
+        nonexpansive: bool = False,
         learn_initial_state: bool = False,
         execution: dense.Name = "torch",
         device: torch.device | str | None = None,
@@ -49,7 +51,7 @@ class ExpRNNLayer(OrthogonalLayer):
         empty = empty_parameters(device, dtype)
         self.free = empty(hidden_size * (hidden_size - 1) // 2)
         self.V = empty(hidden_size, input_size)
-        self.b = empty(hidden_size) if bias else None
+        self.make_biases(empty, bias=bias, nonexpansive=nonexpansive)
         self.h0 = empty(hidden_size) if learn_initial_state else None
         self.exponential = SkewExponential(hidden_size)
 
@@ -71,8 +73,7 @@ class ExpRNNLayer(OrthogonalLayer):
         rows, columns = torch.triu_indices(self.hidden_size, self.hidden_size, 1)
         self.free.copy_(torch.diag(above, 1)[rows, columns])
         nn.init.kaiming_normal_(self.V, nonlinearity="relu", generator=generator)
-        if self.b is not None:
-            nn.init.uniform_(self.b, -BIAS, BIAS, generator=generator)
+        self.reset_biases(BIAS, generator)
         if self.h0 is not None:
             nn.init.uniform_(self.h0, -BIAS, BIAS, generator=generator)
 
@@ -103,6 +104,7 @@ class ExpRNN(OrthogonalNetwork):
 
     initial              "cayley" or "henaff": A at the start, see ``ExpRNNLayer.reset_parameters``
     bias                 whether there is a b; without, the activation is the identity and the network linear
+    nonexpansive         as in ``ScoRNN``: b = −|v| with v learned
     learn_initial_state  whether every layer has a trained h0
     execution            as in ``ScoRNN``: "torch", "cpu" or "cuda"
     generator            of the initial weights
@@ -129,6 +131,7 @@ class ExpRNN(OrthogonalNetwork):
         *,
         initial: Initial = "cayley",
         bias: bool = True,
+        nonexpansive: bool = False,
         learn_initial_state: bool = False,
         execution: dense.Name = "torch",
         generator: torch.Generator | None = None,
@@ -142,6 +145,7 @@ class ExpRNN(OrthogonalNetwork):
             generator,
             initial=initial,
             bias=bias,
+            nonexpansive=nonexpansive,
             learn_initial_state=learn_initial_state,
             execution=execution,
             device=device,
@@ -157,7 +161,8 @@ class ExpRNN(OrthogonalNetwork):
     def shown_options(self) -> list[str]:
         first = self.layers[0]
         changed = differing(
-            bias=(first.b is not None, True),
+            bias=(first.has_bias, True),
+            nonexpansive=(first.nonexpansive, False),
             learn_initial_state=(first.h0 is not None, False),
             execution=(first.execution, "torch"),
         )

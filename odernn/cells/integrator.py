@@ -18,7 +18,7 @@ from odernn.cells.common.sequences import Sequences, State
 from odernn.cells.recurrent import LayerRun, Manners, RecurrentLayer, RecurrentNetwork, StepFunction, stacked_rows
 from odernn.executions.autocast import without_autocast
 from odernn.fields.field import Field
-from odernn.integrators import Newton, Step, StepReport, prepared
+from odernn.integrators import FloatCoefficients, Newton, Step, StepReport, coefficients_for, prepared
 from odernn.integrators.batch_rows import BatchRows
 from odernn.integrators.guarantees import Guarantees, InputRule, guarantees_of, order_on_inputs
 from odernn.properties.symmetry import adjoint
@@ -147,8 +147,13 @@ class IntegratorLayer(RecurrentLayer):
 
     def prepared(self) -> Step:
         """The step with everything that depends on weights alone evaluated."""
-        field = self.field.value()
-        return prepared(self.method, field, self.step_sizes(), newton=self.newton, as_operator=self.as_operator)
+        field, table = self.field.value(), self.coefficients()
+        return prepared(table, field, self.step_sizes(), newton=self.newton, as_operator=self.as_operator)
+
+    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]  # exact numbers are not traced
+    def coefficients(self) -> FloatCoefficients:
+        """The method in floats; a method of the layer, since torch 2.11 takes no exact one as an argument here."""
+        return coefficients_for(self.method, self.field.value())
 
     def guarantees(self) -> Guarantees:
         """What the method and the field imply for the weights as they are now."""

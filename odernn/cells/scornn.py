@@ -32,6 +32,8 @@ SMALL = 0.01
 class ScoRNNLayer(OrthogonalLayer):
     """free (n(n−1)/2,), U (n, input), b (n,), h0 (n,) of one layer, n = hidden; b, h0 are None where there is none.
 
+    With ``nonexpansive`` free_b is learned in the place of b, see ``ModReLULayer``.
+
     free  the strict upper triangle of A row by row, as ``orthogonal.cayley.skew`` takes it; ``cayley.signs`` is the
           diagonal of D, an int8 buffer
     """
@@ -47,6 +49,7 @@ class ScoRNNLayer(OrthogonalLayer):
         signs: Placement = "aligned",
         initial: Initial = "small",
         bias: bool = True,
+        nonexpansive: bool = False,
         learn_initial_state: bool = False,
         execution: dense.Name = "torch",
         device: torch.device | str | None = None,
@@ -60,7 +63,7 @@ class ScoRNNLayer(OrthogonalLayer):
         empty = empty_parameters(device, dtype)
         self.free = empty(hidden_size * (hidden_size - 1) // 2)
         self.U = empty(hidden_size, input_size)
-        self.b = empty(hidden_size) if bias else None
+        self.make_biases(empty, bias=bias, nonexpansive=nonexpansive)
         self.h0 = empty(hidden_size) if learn_initial_state else None
         self.cayley = ScaledCayley(hidden_size).to(device)
 
@@ -77,8 +80,7 @@ class ScoRNNLayer(OrthogonalLayer):
         is_glorot = self.initial == "glorot"
         r = math.sqrt(6.0 / (self.hidden_size + self.input_size)) if is_glorot else SMALL
         nn.init.uniform_(self.U, -r, r, generator=generator)
-        if self.b is not None:
-            nn.init.uniform_(self.b, -SMALL, SMALL, generator=generator) if is_glorot else nn.init.zeros_(self.b)
+        self.reset_biases(SMALL if is_glorot else 0.0, generator)
         if self.h0 is not None:
             nn.init.uniform_(self.h0, -SMALL, SMALL, generator=generator)
 
@@ -140,6 +142,8 @@ class ScoRNN(OrthogonalNetwork):
     signs                where: "aligned" on whole 2x2 blocks of the initial A (ρ even), "prefix" on the first ρ
                          coordinates, "random"; see ``odernn.orthogonal.cayley.signs_of``
     bias                 whether there is a b; without, the activation is the identity and the network linear
+    nonexpansive         True: b = −|v| with v learned, so that modReLU is soft thresholding and no input moves states
+                         further apart than ‖U‖ √N times its own change (``bounds.certify``); ``unlimited()`` undoes it
     initial              "small" or "glorot": U and b at the start, see ``ScoRNNLayer.reset_parameters``
     learn_initial_state  whether every layer has a trained h0
     execution            "torch": a loop; "cpu": fused, differentiable once, needs the extra ``fast``; "cuda": one
@@ -165,6 +169,7 @@ class ScoRNN(OrthogonalNetwork):
         rho: int,
         signs: Placement = "aligned",
         bias: bool = True,
+        nonexpansive: bool = False,
         initial: Initial = "small",
         learn_initial_state: bool = False,
         execution: dense.Name = "torch",
@@ -181,6 +186,7 @@ class ScoRNN(OrthogonalNetwork):
             signs=signs,
             initial=initial,
             bias=bias,
+            nonexpansive=nonexpansive,
             learn_initial_state=learn_initial_state,
             execution=execution,
             device=device,
@@ -246,7 +252,8 @@ class ScoRNN(OrthogonalNetwork):
     def shown_options(self) -> list[str]:
         first = self.layers[0]
         changed = differing(
-            bias=(first.b is not None, True),
+            bias=(first.has_bias, True),
+            nonexpansive=(first.nonexpansive, False),
             initial=(first.initial, "small"),
             learn_initial_state=(first.h0 is not None, False),
             execution=(first.execution, "torch"),

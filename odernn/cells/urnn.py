@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from odernn.cells.common import arguments
-from odernn.cells.common.learned_initial_states import LearnedInitialStates
+from odernn.cells.common.modrelu_layers import ModReLULayer, ModReLUNetwork
 from odernn.cells.common.representation import differing
 from odernn.cells.common.sequences import State
 from odernn.cells.common.time_scales import memory_in_steps
-from odernn.cells.recurrent import Manners, RecurrentLayer, StepFunction, empty_parameters
+from odernn.cells.recurrent import Manners, StepFunction, empty_parameters
 from odernn.orthogonal import restricted_unitary
 from odernn.orthogonal.restricted_unitary import apply_restricted
 from odernn.orthogonal.unitary import complex_modrelu, pair_of, real_form, unitarity_score, unitary_of
@@ -76,10 +76,11 @@ class ComplexJacobian:
         return f"singular values of ∂h_t/∂h_(t−1) up to {stretch}, no bound near z = 0 (defect of W {self.defect:.2g})"
 
 
-class _URNNLayer(RecurrentLayer):
-    """V (2n, input), b (n,), h0 (2n,), n = hidden: real parts and then imaginary ones; b, h0 may be None."""
+class _URNNLayer(ModReLULayer):
+    """V (2n, input), b (n,), h0 (2n,), n = hidden: real parts and then imaginary ones; b, h0 may be None.
 
-    h0: Tensor | None
+    With ``nonexpansive`` free_b is learned in the place of b, see ``ModReLULayer``.
+    """
 
     def __init__(
         self,
@@ -87,6 +88,7 @@ class _URNNLayer(RecurrentLayer):
         hidden_size: int,
         *,
         bias: bool,
+        nonexpansive: bool,
         learn_initial_state: bool,
         device: torch.device | str | None,
         dtype: torch.dtype | None,
@@ -94,7 +96,7 @@ class _URNNLayer(RecurrentLayer):
         super().__init__(input_size, hidden_size)
         empty = empty_parameters(device, dtype)
         self.V = empty(2 * hidden_size, input_size)
-        self.b = empty(hidden_size) if bias else None
+        self.make_biases(empty, bias=bias, nonexpansive=nonexpansive)
         self.h0 = empty(2 * hidden_size) if learn_initial_state else None
 
     @property
@@ -105,14 +107,13 @@ class _URNNLayer(RecurrentLayer):
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """V ~ U(−r, r), r = √(6/(n + input)), b = 0, h0 ~ U(−s, s), s = √(3/(2n)), so that E|h0|² = 1.
 
-        Arjovsky et al. 2016; and W by ``reset_unitary``.
+        Arjovsky et al. 2016; ``nonexpansive``: b as ``ModReLULayer`` says; and W by ``reset_unitary``.
         """
         n = self.hidden_size
         self.reset_unitary(generator)
         r = math.sqrt(6.0 / (n + self.input_size))
         nn.init.uniform_(self.V, -r, r, generator=generator)
-        if self.b is not None:
-            nn.init.zeros_(self.b)
+        self.reset_biases(0.0, generator)
         if self.h0 is not None:
             s = math.sqrt(3.0 / (2 * n))
             nn.init.uniform_(self.h0, -s, s, generator=generator)
@@ -135,7 +136,7 @@ class _URNNLayer(RecurrentLayer):
         return nn.functional.linear(below, self.V)
 
     def stepper(self) -> StepFunction:
-        product, b = self.product(), self.b
+        product, b = self.product(), self.biases()
 
         def step(state: State, x: Tensor) -> State:
             (h,) = state
@@ -146,7 +147,8 @@ class _URNNLayer(RecurrentLayer):
 
     def hidden_jacobian(self) -> ComplexJacobian:
         """Bounds on ∂h_t/∂h_{t−1} for the weights as they are now, see ``ComplexJacobian``."""
-        b = torch.zeros(1) if self.b is None else self.b.detach()
+        found = self.biases()
+        b = torch.zeros(1) if found is None else found.detach()
         return ComplexJacobian(unitarity_score(self.recurrent_matrix()), float(b.min()), float(b.max()))
 
 
@@ -162,12 +164,14 @@ class RestrictedURNNLayer(_URNNLayer):
         *,
         product: Product = "factors",
         bias: bool = True,
+        nonexpansive: bool = False,
         learn_initial_state: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         manner: dict[str, Any] = {"device": device, "dtype": dtype}
-        super().__init__(input_size, hidden_size, bias=bias, learn_initial_state=learn_initial_state, **manner)
+        drawn: dict[str, Any] = {"bias": bias, "nonexpansive": nonexpansive, "learn_initial_state": learn_initial_state}
+        super().__init__(input_size, hidden_size, **drawn, **manner)
         self.way: Product = arguments.one_of("product", product, ("factors", "matrix"))
         self.angles = nn.Parameter(torch.empty(3, hidden_size, **manner))
         self.reflectors = nn.Parameter(torch.empty(2, 2, hidden_size, **manner))
@@ -214,12 +218,14 @@ class FullURNNLayer(_URNNLayer):
         hidden_size: int,
         *,
         bias: bool = True,
+        nonexpansive: bool = False,
         learn_initial_state: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         manner: dict[str, Any] = {"device": device, "dtype": dtype}
-        super().__init__(input_size, hidden_size, bias=bias, learn_initial_state=learn_initial_state, **manner)
+        drawn: dict[str, Any] = {"bias": bias, "nonexpansive": nonexpansive, "learn_initial_state": learn_initial_state}
+        super().__init__(input_size, hidden_size, **drawn, **manner)
         self.W = nn.Parameter(torch.empty(2, hidden_size, hidden_size, **manner))
 
     @torch.no_grad()
@@ -238,7 +244,7 @@ class FullURNNLayer(_URNNLayer):
         return unitary_of(self.W)
 
 
-class URNN(LearnedInitialStates):
+class URNN(ModReLUNetwork):
     """h_n = modReLU(W h_{n−1} + V u_n; b) with a unitary W and complex h.   Arjovsky, Shah, Bengio 2016 (uRNN)
 
         modReLU(z; b)_i = z_i/|z_i| max(|z_i| + b_i, 0),   0 at z_i = 0
@@ -253,6 +259,7 @@ class URNN(LearnedInitialStates):
     product              how a restricted W h is computed: "factors", O(n log n) a step, or "matrix", O(n²) with a W
                          formed once a forward pass; the same up to rounding. On one core they break even at n ≈ 512
     bias                 whether there is a b; without, the activation is the identity and the network linear
+    nonexpansive         as in ``ScoRNN``: b = −|v| with v learned, so that Jacobians are bounded at z = 0, too
     learn_initial_state  whether every layer has a trained h0
     generator            of the initial weights, see ``reset_parameters`` and ``reset_unitary`` of the layers
 
@@ -281,6 +288,7 @@ class URNN(LearnedInitialStates):
         capacity: Capacity,
         product: Product = "factors",
         bias: bool = True,
+        nonexpansive: bool = False,
         learn_initial_state: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -297,6 +305,7 @@ class URNN(LearnedInitialStates):
             FullURNNLayer if capacity == "full" else partial(RestrictedURNNLayer, product=product),
             generator,
             bias=bias,
+            nonexpansive=nonexpansive,
             learn_initial_state=learn_initial_state,
             device=device,
             dtype=dtype,
@@ -352,7 +361,8 @@ class URNN(LearnedInitialStates):
         first = self.layers[0]
         changed = differing(
             product=(first.way if isinstance(first, RestrictedURNNLayer) else "factors", "factors"),
-            bias=(first.b is not None, True),
+            bias=(first.has_bias, True),
+            nonexpansive=(first.nonexpansive, False),
             learn_initial_state=(first.h0 is not None, False),
         )
         return [f"capacity={self.capacity!r}", *changed]

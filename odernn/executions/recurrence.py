@@ -298,10 +298,11 @@ def checked(
     if x.dtype not in UNIT_ROUNDOFF:
         raise TypeError(f"x has dtype {x.dtype}, but the recurrence admits float32 and float64. Convert it first.")
     shape, alike = x.shape[1:], (x.dtype, x.device)
+    usual = (shape[1:], (), shape)
     coefficients = Coefficients(
-        _coefficient("w", w, x, shape, alike),
-        _coefficient("step_size", step_size, x, shape, alike),
-        _coefficient("alpha", alpha, x, shape, alike),
+        _coefficient("w", w, x, usual, alike),
+        _coefficient("step_size", step_size, x, usual, alike),
+        _coefficient("alpha", alpha, x, usual, alike),
     )
     checked_states = []
     for name, state in states.items():
@@ -329,22 +330,24 @@ def check_grad_y(grad_y: Tensor, x: Tensor) -> None:
 
 
 def _coefficient(
-    name: str, value: Tensor | float, x: Tensor, shape: torch.Size, alike: tuple[torch.dtype, torch.device]
+    name: str,
+    value: Tensor | float,
+    x: Tensor,
+    usual: tuple[tuple[int, ...], ...],
+    alike: tuple[torch.dtype, torch.device],
 ) -> Tensor:
+    """The value as a tensor; most have one of the ``usual`` shapes."""
     if not isinstance(value, Tensor):
         return torch.as_tensor(float(value), dtype=x.dtype, device=x.device)
     if (value.dtype, value.device) != alike:
         _check_alike(name, value, x)
     mine = value.shape
-    fits = (
-        not mine
-        or mine in (shape, shape[1:])
-        or (len(mine) <= 2 and all(a in (1, b) for a, b in zip(reversed(mine), reversed(shape), strict=False)))
-    )
-    if not fits:
+    if mine in usual:
+        return value
+    shape = x.shape[1:]
+    if len(mine) > 2 or not all(a in (1, b) for a, b in zip(reversed(mine), reversed(shape), strict=False)):
         raise ValueError(
-            f"{name} has shape {tuple(value.shape)}, which does not broadcast to "
-            f"(batch, hidden) = {tuple(shape)}. "
+            f"{name} has shape {tuple(mine)}, which does not broadcast to (batch, hidden) = {tuple(shape)}. "
             f"Give one value a neuron, {(shape[1],)}, or a number."
         )
     return value

@@ -15,6 +15,8 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, TypedDict
 import torch
 from torch import Tensor
 
+from odernn.fields import spectra
+
 State: TypeAlias = tuple[Tensor, ...]
 """The blocks of a state, each (..., hidden): (y,) or (y, z)."""
 
@@ -107,6 +109,8 @@ class Field(ABC):
         changed = {"__call__", "velocity", "force", "jacobian"} & set(vars(cls))
         if changed and "dense_form" not in vars(cls):
             cls.dense_form = Field.dense_form  # type: ignore[method-assign]
+        if changed and "drive_lipschitz" not in vars(cls):
+            cls.drive_lipschitz = Field.drive_lipschitz  # type: ignore[method-assign]
 
     @property
     @abstractmethod
@@ -139,6 +143,14 @@ class Field(ABC):
     def dense_form(self) -> DenseForm | None:
         """The field as L y + U φ(W y + B x), by which implicit steps are solved for a whole batch, or ``None``."""
         return None
+
+    def drive_lipschitz(self) -> float | None:
+        """D with ‖f(x; u) − f(x; u')‖ ≤ D ‖u − u'‖ for all x, rounded up, or None; ‖U‖ of a dense form with tanh."""
+        form = self.dense_form()
+        if form is None or form.is_gated:
+            return None
+        parts = [] if form.U is None else [form.U] if form.U.dim() == 2 else form.U.unbind(-1)
+        return max(map(spectra.spectral_norm, parts), default=1.0)
 
     @abstractmethod
     def constants(self) -> Constants:

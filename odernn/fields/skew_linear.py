@@ -65,6 +65,10 @@ class SkewLinear(Field):
         energy: Tensor = 0.5 * (y**2).sum(dim=-1)
         return energy
 
+    def drive_lipschitz(self) -> float:
+        """1: the drive is added."""
+        return 1.0
+
     def constants(self) -> Constants:
         """⟨S Δ, Δ⟩ = 0 for every Δ, and ‖S Δ‖ ≤ ‖S‖ ‖Δ‖ with equality for some; not cocoercive unless S = 0."""
         return Constants(lipschitz=spectra.spectral_norm(self.S), one_sided_lipschitz=0.0)

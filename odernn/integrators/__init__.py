@@ -10,6 +10,7 @@
 >>> report.iterations, bool(report.converged)
 (4, True)
 
+    coefficients        a method as floats, and the order in which its slopes can be computed
     one_step            ``step``, and ``prepared`` for many of them;   ``explicit``  stage values, slopes, new values
     stage_system        all stages on a field in dense form as one equation; ``transformation``  A by its eigenvalues;
                         ``matrices``  dense ones, or neuron by neuron;   ``activations``  entrywise functions
@@ -17,9 +18,11 @@
     newton              what is solved sample by sample;   ``implicit``, ``implicit_function``  on fields without a form
     linear              linear fields in closed form
     defects             how far a step is from symplectic, reversible or symmetric
+    responses           a step as a linear map of the state and of what activations add
     guarantees          what method and field together imply for the weights as they are
 """
 
+from odernn.integrators.coefficients import FloatCoefficients, coefficients_for
 from odernn.integrators.defects import reversibility_defect, symmetry_defect, symplecticity_defect
 from odernn.integrators.newton import ConvergenceError, ConvergenceWarning, Newton
 from odernn.integrators.one_step import Step, StepReport, prepared, step
@@ -27,9 +30,11 @@ from odernn.integrators.one_step import Step, StepReport, prepared, step
 __all__ = [
     "ConvergenceError",
     "ConvergenceWarning",
+    "FloatCoefficients",
     "Newton",
     "Step",
     "StepReport",
+    "coefficients_for",
     "prepared",
     "reversibility_defect",
     "step",

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from odernn.fields.field import Field, SeparableField, State
-from odernn.integrators._coefficients import FloatCoefficients, FloatRow, SlopeGroup
+from odernn.integrators.coefficients import FloatCoefficients, FloatRow, SlopeGroup
 
 Slopes: TypeAlias = tuple[dict[int, Tensor], ...]
 """For each block its k_i under i, as far as they are computed."""

@@ -46,6 +46,8 @@ class Guarantees:
 
     contraction    ‖Δx_n‖ ≤ ‖Δx_{n−1}‖ for any two states and the same inputs; margin: in units of the step size, how
                    much larger h may be; value, where it is not implied: a factor by which states at most move apart
+    sensitivity    two runs from one state have ‖Δx_N‖ ≤ value · Σ_n ‖Δdrive_n‖, of what the stages see: thm-in of
+                   docs/derivations/nonexpansive.md
     solvability    the stage equations have one solution for every state and input; margin: 1 − h L ‖|A|‖
     energy         the energy of the field, at the drive of the step, is conserved or does not increase in it
     symplecticity  the step preserves Σ dy_i ∧ dz_i (/ h_i), on each branch if its equations have several solutions
@@ -55,6 +57,7 @@ class Guarantees:
     """
 
     contraction: Certificate
+    sensitivity: Certificate
     solvability: Certificate
     energy: Certificate
     symplecticity: Certificate
@@ -100,6 +103,7 @@ def guarantees_of(method: Method, field: Field, step_size: Tensor | float, *, in
     solvable = _solvability(table, field, constants, h)
     return Guarantees(
         contraction=_contraction(table, constants, h, solvable, per_neuron),
+        sensitivity=_sensitivity(table, field, constants, h),
         solvability=solvable,
         energy=_energy(table, field, constants, h, per_neuron, inputs),
         symplecticity=_symplecticity(table, field, solvable, per_neuron),
@@ -146,6 +150,26 @@ def _contraction(
             return _growth(method, constants, h, text, limit - h)
         return _growth(method, constants, h, f"not BN-stable: {stable.because.split(':')[0]}")
     return _growth(method, constants, h, _monotone(constants))
+
+
+def _sensitivity(method: Method, field: Field, constants: Constants, h: float) -> Certificate:
+    """h D for one stage with b = 1, ½ ≤ a ≤ 1 on a monotone field, D its Lipschitz constant by the drive; else None.
+
+    A property of the tableau says nothing of two drives alone: the stages have to be bounded, too (BSI-stability).
+    """
+    name, slope = "sensitivity", field.drive_lipschitz()
+    if constants.one_sided_lipschitz > 0.0:
+        return Certificate(name, None, False, None, _monotone(constants))
+    if not (isinstance(method, ButcherTableau) and method.stages == 1 and method.b == (1,)):
+        return Certificate(name, None, False, None, f"no theorem here on perturbed drives of {_named(method)}")
+    ((a,),) = method.A
+    if sign(2 * a - 1) < 0 or sign(1 - a) < 0:
+        return Certificate(name, None, False, None, f"{_named(method)} has its stage at a = {a}, not in [1/2, 1]")
+    if slope is None:
+        return Certificate(name, None, False, None, f"how {type(field).__name__} depends on its drive is not bounded")
+    value = h * slope * (1 + ROUNDING)
+    text = f"one stage, 1/2 ≤ a ≤ 1, monotone field: from one state ‖Δx_N‖ ≤ {value:.3g} Σ ‖Δdrive_n‖"
+    return about_given(method, Certificate(name, True, True, None, text, value=value))
 
 
 def _monotone(constants: Constants) -> str:

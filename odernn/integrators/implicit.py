@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from odernn.fields.field import Field, State
-from odernn.integrators._coefficients import FloatCoefficients, SlopeGroup
 from odernn.integrators._layout import blockwise, joined, per_column, split
+from odernn.integrators.coefficients import FloatCoefficients, SlopeGroup
 from odernn.integrators.explicit import Slopes, stage_value
 from odernn.integrators.implicit_function import solution
 from odernn.integrators.newton import Equations, Newton

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from odernn.fields.field import Field, State
-from odernn.integrators._coefficients import FloatCoefficients, Node
 from odernn.integrators._layout import blockwise, joined, per_column, split
+from odernn.integrators.coefficients import FloatCoefficients, Node
 from odernn.integrators.implicit import group_tables, stage_matrix
 
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from odernn.fields.field import DenseForm, Field, State
-from odernn.integrators._coefficients import FloatCoefficients, Scheme, coefficients_for
 from odernn.integrators.batch_rows import BatchRows, batch_rows
+from odernn.integrators.coefficients import FloatCoefficients, Scheme, coefficients_for
 from odernn.integrators.explicit import Slopes, evaluate, new_state
 from odernn.integrators.implicit import GroupTables, solve_group, tables_of
 from odernn.integrators.linear import Propagator, propagator
@@ -154,7 +154,7 @@ class Step:
 
 
 def prepared(
-    tableau: Scheme,
+    tableau: Scheme | FloatCoefficients,
     field: Field,
     step_size: Tensor | float,
     *,
@@ -170,7 +170,8 @@ def prepared(
     Explicit stages are evaluated, linear fields have their step in closed form, whatever else depends on itself is
     solved for by Newton's method, in the smallest groups that do. ``step_size`` is a number, or a tensor that
     broadcasts to (hidden,): one step a neuron, the same for all blocks. Valid as long as weights and step size are not
-    changed in place. ``as_operator`` False makes implicit steps in torch's own operations, for whoever looks into them.
+    changed in place. A function that torch.compile traces takes ``coefficients_for(tableau, field)``, made outside,
+    as its tableau. ``as_operator`` False makes implicit steps in torch's own operations, for whoever looks into them.
     Raises ValueError for a pair of methods on a field that has not two blocks.
     """
     return _prepared(tableau, field, step_size, newton, in_closed_form=field.is_linear, as_operator=as_operator)
@@ -184,7 +185,7 @@ def step(
 
 
 def _prepared(
-    tableau: Scheme,
+    tableau: Scheme | FloatCoefficients,
     field: Field,
     step_size: Tensor | float,
     newton: Newton | None,

@@ -26,8 +26,8 @@ import torch
 from torch import Tensor
 
 from odernn.fields.field import DenseForm, Field
-from odernn.integrators._coefficients import FloatCoefficients, FloatMatrix
 from odernn.integrators.activations import Activation
+from odernn.integrators.coefficients import FloatCoefficients, FloatMatrix
 from odernn.integrators.matrices import as_units, from_units, in_units, row_count
 
 MOST_ACTIVATIONS = 2048
@@ -96,11 +96,11 @@ def stage_system(
     HU = torch.diag_embed(h) if form.U is None else h.unsqueeze(-1) * as_units(form.U)
     R = None
     if form.L is None:
-        C, K = W, _coupled(coefficients.A, tables, HU, W)
+        C, K = W, _coupled(coefficients.is_one_table, tables, HU, W)
         Q = None if form.U is None else (weights.unsqueeze(-1) * as_units(form.U).unsqueeze(1)).movedim(1, 2).flatten(2)
     else:
         try:
-            C, K, R, Q = _eliminated(coefficients.A, tables, form, h, HU, weights)
+            C, K, R, Q = _eliminated(coefficients.is_one_table, tables, form, h, HU, weights)
         except torch.linalg.LinAlgError:  # type: ignore[attr-defined]  # its module does not list it
             return None  # a pole of the stability function for the linear part, where the step may exist all the same
     with torch.no_grad():
@@ -129,11 +129,11 @@ def _kron(A: Tensor, X: Tensor) -> Tensor:
     return (A[:, None, :, None] * X[:, None, :, None, :]).flatten(3, 4).flatten(1, 2)
 
 
-def _coupled(A: tuple[FloatMatrix, ...], tables: list[Tensor], right: Tensor, left: Tensor | None) -> Tensor:
+def _coupled(is_one_table: bool, tables: list[Tensor], right: Tensor, left: Tensor | None) -> Tensor:
     """Σ_β A_β ⊗ left_β right_β over the blocks β of the state: columns of left, rows of right. left None: I."""
     m = right.shape[1]
-    size = m // len(A)
-    if all(each == A[0] for each in A):
+    size = m // len(tables)
+    if is_one_table:
         return _kron(tables[0], right if left is None else left @ right)
     total = right.new_zeros(())
     for block, table in enumerate(tables):
@@ -147,15 +147,17 @@ def _coupled(A: tuple[FloatMatrix, ...], tables: list[Tensor], right: Tensor, le
 
 
 def _eliminated(
-    A: tuple[FloatMatrix, ...], tables: list[Tensor], form: DenseForm, h: Tensor, HU: Tensor, weights: Tensor
+    is_one_table: bool, tables: list[Tensor], form: DenseForm, h: Tensor, HU: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """C, K, R, Q with the linear part solved for: Y by y and p from one factorisation of I − A ⊗ H L."""
     assert form.L is not None
     W, L = as_units(form.W), as_units(form.L)
     s, m = len(tables[0]), L.shape[-1]
     one = torch.eye(m, dtype=L.dtype, device=L.device)
-    matrix = torch.eye(s * m, dtype=L.dtype, device=L.device) - _coupled(A, tables, h.unsqueeze(-1) * L, None)
-    right = torch.cat((one.repeat(len(L), s, 1), _coupled(A, tables, HU, None)), -1)
+    matrix = torch.eye(s * m, dtype=L.dtype, device=L.device) - _coupled(
+        is_one_table, tables, h.unsqueeze(-1) * L, None
+    )
+    right = torch.cat((one.repeat(len(L), s, 1), _coupled(is_one_table, tables, HU, None)), -1)
     Y = torch.linalg.solve(matrix, right).unflatten(1, (s, m))
     z = (W.unsqueeze(1) @ Y).flatten(1, 2)
     moved = (weights.unsqueeze(-1) * (L.unsqueeze(1) @ Y)).sum(1)

@@ -328,7 +328,7 @@ def test_a_run_that_is_planned_no_longer_keeps_its_row() -> None:
     facts = plan.facts()
     name = "sequential digits, UnICORNN"
     del facts["runs"][name]
-    (row,) = [line for line in page.page(record, facts).splitlines() if line.startswith(f"| {name} ")]
+    (row,) = [line for line in page.page(record, facts).splitlines() if line.startswith(f"| {name} ")]  # no goal's row
     assert "60 of 60" in row
 
 
@@ -343,7 +343,9 @@ def planted(*runs: dict[str, Any], **beside: Any) -> str:
 
 
 def cells(text: str) -> list[list[str]]:
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line[:3] == "| p"]
+    """Below the first table."""
+    lines = text.partition("\n## ")[2].splitlines()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line[:3] == "| p"]
 
 
 def figure(value: float, epochs: int = 4, **more: Any) -> dict[str, Any]:
@@ -371,18 +373,33 @@ def test_a_run_that_stopped_in_its_last_epoch_is_apart_from_one_at_its_end() -> 
 
 def test_a_goal_is_not_met_by_a_run_that_stopped() -> None:
     goal = {"text": "at least 80 %", "each": 0.8}
-    assert ["planted", "at least 80 %", "reached"] in cells(planted(figure(0.9), goal=goal))
-    assert ["planted", "at least 80 %", "**not reached**"] in cells(planted(figure(0.9, stopped="…"), goal=goal))
+    assert ["planted", "at least 80 %", "reached", "90.0"] in cells(planted(figure(0.9), goal=goal))
+    stopped = planted(figure(0.9, stopped="…"), goal=goal)
+    assert ["planted", "at least 80 %", "**not reached**", "–"] in cells(stopped)
+    assert "0 of the 1 [goals]" in stopped and "All 1 [goals]" in planted(figure(0.9), goal=goal)
     or_stopped = goal | {"or_stopped": True, "seeds": 2}
-    for second, word in ((0.9, "reached"), (0.7, "**not reached**")):
+    for second, word, median in ((0.9, "reached", "90.0"), (0.7, "**not reached**", "80.0")):
         both = planted(figure(0.9), figure(second, stopped="…"), goal=or_stopped)
-        assert ["planted", "at least 80 %", word] in cells(both)
+        assert ["planted", "at least 80 %", word, median] in cells(both)
 
 
 def test_seeds_of_several_lengths_have_one_median_and_their_epochs() -> None:
     three = planted(figure(0.9), figure(0.5, 2, stopped="…"), figure(0.7, 1, stopped="…"))
     assert "All 3 seeds together: median 70.0, after epochs 4 (seed 0), 2 (seed 1), 1 (seed 2)." in three
     assert "together" not in planted(figure(0.9), figure(0.5), figure(0.7))
+
+
+def test_the_first_table_has_what_is_printed_beside_the_median_and_the_epochs_of_each_seed() -> None:
+    first = planted(figure(0.9), figure(0.5, 2, stopped="…"), figure(0.7, 1, stopped="…")).partition("\n## ")[0]
+    (row,) = [line for line in first.splitlines() if line.startswith("| planted")]
+    assert [cell.strip() for cell in row.split("|")[1:-1]] == [
+        "planted",
+        "accuracy in %",
+        "97.8% or 97.7 ± 0.09%",
+        "70.0",
+        "4, 2, 1 of 8",
+    ]
+    assert "| planted" not in planted(figure(0.9, published=[])).partition("\n## ")[0]
 
 
 def test_minutes_of_a_core_are_of_runs_on_a_core() -> None:

@@ -64,7 +64,7 @@ FAULTS = (
     Fault("one row of cotangents is read as many: the scan", "kernels/scan.cu",
           "a.grad_y[(n - 1) * a.grad_y_row + index]", "a.grad_y[(n - 1) * c.width + index]", ("test_broadcasts",)),
     Fault("one row of cotangents is said to be many", "launches.py",
-          "return gradient[0].contiguous(), 0", "return gradient[0].contiguous(), columns(x)", ("test_broadcasts",)),
+          "return gradient[0].contiguous(), 0", "return gradient[0].contiguous(), like.numel()", ("test_broadcasts",)),
     # --- formulas
     Fault("a costate without alpha", "kernels/recurrence.cuh",
           "p = fused(pulled, fused(c.w, slope, c.alpha), p);", "p = fused(pulled, times(c.w, slope), p);", (RING,)),

@@ -76,6 +76,7 @@ def test_it_has_a_part_for_everything_that_only_a_device_tells(suite: ModuleType
         "scornn",
         "trajectories",
         "host",
+        "threads",
         "memory",
         "registers",
     }

@@ -7,7 +7,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from cuda.odernn_kernels import direct, execution
+from cuda.odernn_kernels import direct, execution, launches
 from cuda.odernn_kernels.emulator.launcher import EmulatedLauncher
 from tests.kernels import problems
 
@@ -49,6 +49,19 @@ def test_gradients_that_nobody_asked_for_are_not_summed(launcher: EmulatedLaunch
     assert a["w"].grad is not None and torch.equal(a["w"].grad, leaves["w"].grad)
     assert all(v.grad is None for k, v in a.items() if k != "w")
     assert all(v.grad is not None for v in leaves.values())
+
+
+def test_gradients_that_nobody_needs_are_one_array_that_nobody_sees(launcher: EmulatedLauncher) -> None:
+    like, x = torch.zeros(2, 3), torch.zeros(9, 2, 3)
+    by_w, by_h, *others = launches.partials(like, x, (True, True, False, False, False))[1:]
+    spare = {each.data_ptr() for each in others}
+    assert len(spare) == 1 and not spare & {by_w.data_ptr(), by_h.data_ptr()}
+    a = {k: v.clone().requires_grad_(k in ("x", "w")) for k, v in problems.problem(9, 2, 3).arguments.items()}
+    y = execution.outputs(a["x"], **{k: v for k, v in a.items() if k != "x"}).y
+    seen: list[tuple[torch.Tensor | None, ...]] = []
+    y.grad_fn.register_hook(lambda found, _: seen.append(found))  # type: ignore[union-attr]
+    y.sum().backward()
+    assert [each is None for each in seen[0]] == [False, False, *[True] * 4]
 
 
 def test_what_watches_sees_the_operation(launcher: EmulatedLauncher) -> None:

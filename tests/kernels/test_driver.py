@@ -251,3 +251,26 @@ def test_more_shared_memory_than_there_is_is_refused_before_the_launch(driver: d
 def test_an_old_device_is_refused(driver: dict[str, str]) -> None:
     status, output, _ = run(driver | {"ODERNN_FAKE_CAPABILITY": "7"}, "")
     assert status != 0 and "is sm_70, but asynchronous copies need sm_80" in output
+
+
+@pytest.mark.slow
+def test_what_a_launch_costs_in_which_thread_is_told(driver: dict[str, str], tmp_path: Path) -> None:
+    """device/threads.py over launches that do nothing: all launchers, each in three threads, a context where pushed."""
+    (tmp_path / "idle.cpp").write_text('extern "C" const char* odernn_launch() { return nullptr; }\n', "utf-8")
+    command = ["g++", "-shared", "-fPIC", "-o", "idle.so", "idle.cpp"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    code = """
+torch.cuda.get_device_capability = lambda index: (9, 0)
+from device import threads
+threads.CALLS, threads.ROUNDS = 5, 1
+for label, found in threads.compared("cpu"):
+    print("told", label, "|", *(f"{value:.4g}" for value in found.values()))
+"""
+    status, output, launches = run(driver | {"ODERNN_EMULATED": str(tmp_path / "idle.so")}, code, "")
+    assert status == 0, output
+    told = {line[5:].split(" | ")[0]: line.split(" | ")[1].split() for line in output.splitlines() if "told " in line}
+    names = ["launches nothing", "driver", "driver, GIL kept", "PyCUDA"]
+    names += ["PyCUDA, context pushed", "PyCUDA, GIL kept"]
+    assert list(told) == [f"{name}; {where}" for name in names for where in ("one", "autograd's", "ours")]
+    assert len(launches) == 2 * 5 * 2 * 3 * (len(names) - 1) and all(depth == "1" for *_, depth in launches)
+    assert all(float(figures[2]) >= 1 for label, figures in told.items() if label.endswith("; ours"))

@@ -118,4 +118,4 @@ def test_arguments_are_packed_in_eight_bytes_each() -> None:
 
 def test_a_tensor_with_a_foreign_layout_is_never_launched() -> None:
     with pytest.raises(ValueError, match="not contiguous"):
-        launches.launch("forward_f32", torch.zeros(2, 2, 2), 1, torch.zeros(3, 2).T)
+        launches.launch("forward_f32", torch.zeros(2, 2, 2), 1, (), (torch.zeros(3, 2).T,))

@@ -221,13 +221,13 @@ def test_a_scan_that_lost_its_costates_goes_step_by_step(launcher: EmulatedLaunc
     h, w = a["step_size"].item(), a["w"].item()
     admitted = costates_at_rest(h, w, given.cotangents[0]) * 2.0**-122 / h * (1 + 1e-5)  # sums of 20 floats
     found, _ = given.run(execution)
-    block, kept = launches.problem(a["x"], a["w"], a["step_size"], a["alpha"], None)
+    block = launches.problem(a["x"], a["w"], a["step_size"], a["alpha"], None)
     rows = (a["y0"], found.y.detach(), found.z_last.detach(), *given.cotangents)
     for fault in (None, with_fault(HELD, NOT_HELD)):
         stepped, out = torch.empty(1, 1, dtype=torch.int64), launches.partials(a["x"][0], a["x"])
         with nullcontext() if fault is None else module.using(fault):
-            launches.launch("scan_backward_f32", a["x"], 1, *block, *rows, *out, stepped, 1)
-        assert kept and stepped.item() == 1
+            launches.launch("scan_backward_f32", a["x"], 1, block, (*rows, *out, stepped), 1)
+        assert stepped.item() == 1
         assert (abs(out[2].item()) <= admitted) == (fault is None)
 
 

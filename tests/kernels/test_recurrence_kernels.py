@@ -95,11 +95,11 @@ def raw_scan(given: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Rows of y of the scan, and its (rounds, tiles run step by step) per column."""
     a = given.arguments
     x = a["x"]
-    block, kept = launches.problem(x, a["w"], a["step_size"], a["alpha"], None)
+    block = launches.problem(x, a["w"], a["step_size"], a["alpha"], None)
     y, lasts = torch.empty_like(x), torch.empty(2, *x.shape[1:])
     rounds = torch.empty((2, *x.shape[1:]), dtype=torch.int64)
-    launches.launch("scan_forward_f32", x, x.shape[1] * x.shape[2], *block, a["y0"], a["z0"], y, *lasts, rounds)
-    assert kept
+    tensors = (a["y0"], a["z0"], y, *lasts, rounds)
+    launches.launch("scan_forward_f32", x, x.shape[1] * x.shape[2], block, tensors)
     return y, rounds.reshape(2, -1)
 
 

@@ -35,6 +35,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).parent)]
 
 import trials  # noqa: E402
+from blind_page import write_page  # noqa: E402
 from groups import GROUPS, Group, mutants_of  # noqa: E402
 from operators import Mutant  # noqa: E402
 from results import (  # noqa: E402
@@ -50,7 +51,6 @@ from results import (  # noqa: E402
 from trials import SURVIVED, Outcome, run_group  # noqa: E402
 
 RESULT = trials.ROOT / "benchmarks" / "results" / "mutation.json"
-PAGE = trials.ROOT / "docs" / "mutation.md"
 
 
 Chosen = TypeVar("Chosen")
@@ -128,7 +128,7 @@ def _written_again(results: Sequence[Path]) -> int:
     record = explained_again(merged([json.loads(path.read_text()) for path in results]))
     record["of"] = _total(GROUPS)
     RESULT.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    PAGE.write_text(page(record))
+    write_page(page(record))
     return any(each["kind"] == "unexplained" for each in record["survivors"])
 
 
@@ -189,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.out or is_full:
         (options.out or RESULT).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     if is_full and not options.out:
-        PAGE.write_text(page(record))
+        write_page(page(record))
     new = unexplained(ordered)
     for each in new:
         print(f"survived, unexplained: {each.file}:{each.line} {each.function}: {each.before} → {each.after}")

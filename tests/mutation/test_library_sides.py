@@ -190,6 +190,19 @@ def test_the_rate_of_a_word_is_the_spectral_radius(letters: str, rate: float | N
     assert [float(balls.mid()), float(box.mid)] == pytest.approx([expected] * 2, abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["SADDLE", "MIRROR", "SWITCHED"])
+def test_identities_behind_a_rate_vanish_in_both_typings(name: str) -> None:
+    """Exactly, at places where every letter is positive; a run hears the second typing of a case alone."""
+    from verification.cases import word_rates
+
+    identity = getattr(word_rates, name)
+    for shift in range(4):
+        place = {letter: Q(2 * k + 3 + shift, k + 2) for k, letter in enumerate(identity.names)}
+        for typing in (identity.residual, identity.retyped):
+            entries = typing(place)
+            assert len(entries) >= 1 and all(entry == 0 for entry in entries), (typing.__name__, place, entries)
+
+
 # --- the invariant form
 
 
@@ -458,3 +471,16 @@ def test_turns_that_end_triangular_are_those_that_leave_what_is_0(monkeypatch: p
         assert rotation_mesh.ends_triangular(4) == good
     monkeypatch.setattr(rotation_mesh, "turns", lambda n: rows)
     assert rotation_mesh.layers(4) == 5  # a triangle has 2n − 3
+
+
+@pytest.mark.parametrize("names", ["icml", "sam"])
+def test_the_whole_step_is_symplectic_in_intervals_and_a_false_area_would_be_seen(names: str) -> None:
+    """Of one layer of two neurons, in either indexing; ω pairs y and z of each neuron."""
+    from verification.certify.second import exact_network
+
+    one = {"layers": "1", "neurons": "2", "skip": "0", "alpha": "1/2", "dt": "1/3", "c": "0 1/2", "w": "1 -2"}
+    one |= {"b": "1/4 0", "V": "1 0 0 1", "u": "1 2 1/2 -1", "Lambda": ""}
+    holds = exact_network.run(one, names == "sam", exact_network.symplectic_defect)
+    assert holds[0] is False, holds
+    falsely = exact_network.run(one, names == "sam", lambda n: [x + 1 for x in exact_network.symplectic_defect(n)])
+    assert falsely[0] is True

@@ -1,6 +1,6 @@
 """Inputs that a reader was not made for: seeds with bytes, tokens and values changed, by a random generator alone.
 
-json and toml are changed as values and as text, all else as bytes; each kind as bytes, too.
+json and toml are changed as values and as text, pt by its parts, all else as bytes; each kind as bytes, too.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import re
 import struct
 from collections.abc import Sequence
 from typing import Any
+
+from tests.reliability import pickled
 
 LONGEST = 2**18
 """Bytes of an input."""
@@ -145,7 +147,7 @@ BYTES = (
         b"\xed\xa0\x80",
     ),
 )
-TOKENS = {"json": JSON_TOKENS, "toml": TOML_TOKENS, "text": BYTES, "bytes": BYTES}
+TOKENS = {"json": JSON_TOKENS, "toml": TOML_TOKENS, "text": BYTES, "bytes": BYTES, "pt": BYTES}
 
 
 def mutant(kind: str, seeds: Sequence[bytes], chance: random.Random) -> bytes:
@@ -159,6 +161,8 @@ def mutant(kind: str, seeds: Sequence[bytes], chance: random.Random) -> bytes:
         seed = _other_line(seed, chance)
         if chance.random() < 0.7:
             return seed[:LONGEST]
+    if kind == "pt" and chance.random() < 0.85:
+        return pickled.mutant(seed, chance)[:LONGEST]
     changed = bytearray(seed)
     for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
         _change(changed, seeds, TOKENS[kind], chance)

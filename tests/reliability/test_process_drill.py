@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.reliability import process_drill as drill
-from tests.reliability import worker_drill
+from tests.reliability import surroundings_drill, worker_drill
 from verification.run import engine
 from verification.run.limits import Limits
 from verification.run.store import Store
@@ -59,3 +60,23 @@ def test_a_disk_that_is_full_loses_nothing() -> None:
     if not counts:
         pytest.skip("no file system can be mounted here")
     assert counts[drill.LOST] == 0 and counts[drill.KEPT] >= 5
+
+
+LOOKS = "import time; a = [time.time() for _ in range(9)]; b = time.monotonic(); print(max(a) - min(a), b)"
+
+
+@pytest.mark.slow
+def test_a_clock_that_jumps_changes_no_judgement(tmp_path: Path) -> None:
+    environment = surroundings_drill.jumping_clock(tmp_path)
+    if not environment:
+        pytest.skip("no gcc")
+    said = subprocess.run([sys.executable, "-c", LOOKS], env=environment, capture_output=True, text=True, check=True)
+    spread, monotonic = map(float, said.stdout.split())
+    assert spread > 1e6 and 0 < monotonic < 1e9  # days between two looks; that clock alone
+    assert drill.runs_with_jumps(tmp_path, random.Random(1), 2) == {drill.KEPT: 2}
+
+
+@pytest.mark.slow
+def test_memory_that_is_refused_costs_the_job_that_asked() -> None:
+    counts = drill.workers_starved(4, 1)
+    assert counts[drill.LOST] == 0 and counts[drill.KEPT] == 4

@@ -11,6 +11,7 @@ import json
 import lzma
 import os
 import pickle
+import pickletools
 import random
 import resource
 import tarfile
@@ -25,7 +26,7 @@ import pytest
 
 from odernn import foreign
 from odernn.foreign import ForeignError
-from tests.reliability import fuzz, mutants
+from tests.reliability import fuzz, mutants, pickled
 from tests.reliability.readers.reader import TOUCHED, Bait
 from tests.reliability.readers.registry import READERS, Reader
 from tests.tiers import slow
@@ -72,6 +73,24 @@ def test_no_input_is_more_than_refused(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", [slow(name) for name in NAMES])
 def test_many_inputs_are_no_more_than_refused(tmp_path: Path, name: str) -> None:
     assert faults(of_name(name), tmp_path, 100 if name.startswith("record training") else MANY, "many") == []
+
+
+@pytest.mark.parametrize("name", ["weights .pt", "inputs .pt"])
+def test_a_share_of_the_changed_files_of_torch_is_read_and_nothing_runs(tmp_path: Path, name: str) -> None:
+    """Most changes of bytes break the archive or the pickle; changed inside, files get into what rebuilds tensors."""
+    reader, chance = of_name(name), random.Random(25)
+    seeds = list(reader.seeds())
+    words = [fuzz.tried(reader, mutants.mutant("pt", seeds, chance), tmp_path)[0] for _ in range(150)]
+    assert set(words) == {"read", "refused"} and words.count("read") > 15 and words.count("refused") > 15
+    assert TOUCHED == []
+
+
+def test_a_changed_pickle_is_one_still(tmp_path: Path) -> None:
+    chance, held = random.Random(3), pickle.dumps({"a": [1, 300, True], "b": ("x", Path)}, protocol=2)
+    made = {pickled.changed(held, chance) for _ in range(200)}
+    assert len(made) > 50
+    for each in made:
+        assert list(pickletools.genops(each))[-1][0].name == "STOP"
 
 
 def test_what_once_fell_falls_no_more(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from verification.report.formats import json as json_format
 from verification.report.formats import renderer
 from verification.report.rows import checkpoints as checkpoint_rows
 from verification.report.rows.claims import TRAINED
-from verification.run import provenance
+from verification.run import arithmetic, provenance
 from verification.run.provenance import Provenance
 from verification.run.store import Store, StoreError
 from verification.verdict import Judgement
@@ -65,6 +65,7 @@ def run(options: CheckpointOptions) -> int:
     from verification.training import own_files, splits
 
     renderer(options.format)  # an unknown one ends the run before it begins
+    arithmetic.check(thoroughly=True)
     stored = files.read(options.checkpoint, config=options.config, row=options.row, task=options.task)
     stored = replace(stored, configuration=_with_task(stored, options))
     own_files.check(stored.own_files, stored.configuration, f'Checkpoint "{options.checkpoint}"')
@@ -275,7 +276,7 @@ def _keep(store: Store, name: str, facts: dict[str, Any], ledger: Ledger, judgem
         about = {"checkpoint": name, "claim": judgement.claim, "layer": judgement.layer, "quantity": judgement.quantity}
         keys.append(_hash(about))
     claims = sorted({judged.claim for judged in judgements})
-    store.begin_run(name, {**facts, "claims": claims}, keys)
+    store.begin_run(name, {**facts, "claims": claims, "floats": arithmetic.environment()}, keys)
     for key, judgement in zip(keys, judgements, strict=True):
         spec = {"kind": "checkpoint", "run": name, "claim": judgement.claim, "layer": judgement.layer}
         store.put(key, kind="judge", spec=spec, data=[judgement.to_plain()], arrays={}, wall_s=0.0)

@@ -59,6 +59,7 @@ def run(*, store: Path, data: Path | None, format: str, width: int | None = None
         *(_package(name, module) for name, module in NEEDED.items()),
         Finding("platform", platform.platform()),
         Finding("cores", str(cores())),
+        *_carefully("arithmetic", _arithmetic),
         *_carefully("executions", _executions),
         *_carefully("name cuda", _cuda_namespace),
         *_carefully("store", lambda: [_store_folder(store), *store_parts(store)]),
@@ -109,6 +110,22 @@ def _executions() -> list[Finding]:
             reason or ("the reference" if name == "torch" else ""),
         )
         for name, reason in reasons.items()
+    ]
+
+
+def _arithmetic() -> list[Finding]:
+    """What the last bits of a run depend on, and whether they can be trusted."""
+    from verification.run import arithmetic
+
+    found, here = arithmetic.surprises(thoroughly=True), arithmetic.environment()
+    kept = "to nearest, once; subnormal numbers are kept (no FTZ, no DAZ); asked of Python, numpy, torch, BLAS"
+    which = Finding("arithmetic", f"not {arithmetic.IEEE}", BROKEN, f"{'; '.join(found)}. {arithmetic.ADVICE}")
+    fused = f"rounded once here, maybe twice elsewhere: torch's {here['fused']}" if here["fused"] else ""
+    parts = [(name, of, str(value)) for name in ("threads", "blas", "vectors") for of, value in here[name].items()]
+    return [
+        which if found else Finding("arithmetic", arithmetic.IEEE, OK, kept),
+        *(Finding(f"{name} of {of}", value) for name, of, value in parts),
+        Finding("processor", here["processor"], OK, fused),
     ]
 
 

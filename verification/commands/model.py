@@ -35,6 +35,7 @@ def run(options: ModelOptions) -> int:
     """Load, run once forward and once back, print."""
     from verification import trial
     from verification.models.loading import ModelError, model, said
+    from verification.models.model_trial import TrialError
     from verification.models.page import page
 
     if options.inputs is None and options.task is None:
@@ -51,6 +52,8 @@ def run(options: ModelOptions) -> int:
         raise UsageError(str(error)) from error
     try:
         found = trial(network, inputs, targets, batch_first=options.batch_first or None)
+    except TrialError as error:
+        raise UsageError(f"--model: {error}") from error
     except (Exception, SystemExit) as error:  # the user's own forward may raise anything
         shape = " × ".join(map(str, inputs.shape))
         raise UsageError(

@@ -60,6 +60,7 @@ def latest(store: Store) -> JudgedRun:
         claims_dirs=tuple(settings.get("claims_dirs", ())),
         judged=len(done),
         planned=len(keys),
+        arithmetic=str(dict(settings.get("floats", {})).get("arithmetic", "")),
     )
     return JudgedRun(tuple(judgements_of(store, done)), facts)
 

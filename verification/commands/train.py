@@ -113,6 +113,7 @@ def run(options: TrainOptions) -> int:
     """Train, and print what the test split says."""
     from odernn import cells
     from verification.monitors.monitor import watching
+    from verification.run import arithmetic
     from verification.training import SettingError, loop, network
     from verification.training import configuration as files
     from verification.training.folder import RESULT
@@ -136,6 +137,8 @@ def run(options: TrainOptions) -> int:
     changed = {"epochs": options.epochs, "seed": options.seed}
     plan = plan.replaced(**{name: value for name, value in changed.items() if value is not None})
     every = options.monitor if is_first() else None
+    if is_first() and (found := arithmetic.surprises(thoroughly=True)):
+        note(f"odernn: trains in arithmetic that is not {arithmetic.IEEE}'s: {'; '.join(found)}. Its record says so.")
     shown = progress() if is_first() else nullcontext()
     was_done = (options.run / RESULT).exists()
     with (

@@ -95,7 +95,8 @@ def log_norms(layer: Any, drives: Tensor) -> Array:
     """log G_n with ‖h_n‖₂ ≤ G_n = ‖W‖₂ G_{n−1} + ‖V u_n‖₂ + ‖max(b, 0)‖₂, G_0 = 0, since |modReLU(x; b)| ≤ |x| + b⁺."""
     with torch.no_grad():
         factor = float(torch.linalg.matrix_norm(layer.recurrent_matrix().detach(), 2))
-        lifted = 0.0 if layer.b is None else float(layer.b.detach().clamp(min=0.0).norm())
+        b = layer.biases()
+        lifted = 0.0 if b is None else float(b.detach().clamp(min=0.0).norm())
     sources, G = drives.norm(dim=2).numpy() + lifted, []
     total = np.zeros(drives.shape[1])
     for source in sources:

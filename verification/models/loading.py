@@ -6,9 +6,7 @@ that makes one without arguments. Files of numbers are never unpickled. In the p
 
 from __future__ import annotations
 
-import csv
 import importlib.util
-import io
 import sys
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -184,11 +182,11 @@ def _read(path: Path) -> Tensor | dict[str, Tensor]:
         loaded = files.unpickled(path)
         if isinstance(loaded, dict):
             tensors = {str(name): value for name, value in loaded.items() if isinstance(value, Tensor)}
-            return {name: files.plain(value, name, path) for name, value in tensors.items()}
+            return {name: value.contiguous() for name, value in files.plain(tensors, path).items()}
         if isinstance(loaded, Tensor):
-            return files.plain(loaded, "the tensor", path)
+            return files.plain({"the tensor": loaded}, path)["the tensor"].contiguous()
     if kind == ".csv":
-        rows = [row for row in csv.reader(io.StringIO(foreign.text_of(path, MOST_CSV), newline="")) if row]
+        rows = [row for row in foreign.rows_of_csv(path, MOST_CSV) if row]
         if rows and not _are_numbers(rows[0]):
             rows = rows[1:]
         return torch.tensor([[float(entry) for entry in row] for row in rows]).unsqueeze(1)

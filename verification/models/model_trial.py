@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -29,6 +29,19 @@ from verification.models.trial_result import ModelTrial
 from verification.monitors import BoundMonitor, Measurement, measuring
 from verification.monitors.calls import tensors_of
 from verification.monitors.unrolled import norms_over_time
+from verification.run import arithmetic
+
+TORCH_CELLS: Mapping[type[Any], tuple[str, ...]] = {
+    nn.LSTMCell: ("h", "c"),
+    nn.GRUCell: ("h",),
+    nn.RNNCell: ("h",),
+}
+"""Blocks of their states, in the order in which they take them."""
+
+
+class TrialError(ValueError):
+    """What was given cannot be tried: why, and what to give instead."""
+
 
 Array: TypeAlias = "Tensor | NDArray[Any]"
 Loss: TypeAlias = Callable[[Any, Any], Tensor]
@@ -49,10 +62,12 @@ def trial(
     targets      of ``loss``; classes, or numbers
     loss         (what the model returned, targets) → E, one number
     batch_first  None: as the recurrent modules of the model say, else False
-    Raises ValueError for inputs without a step or a sample or that are not finite, for a loss that is not one number,
-    and for an E that no weight or input decides. What the model raises goes through.
+    Raises TrialError, a ValueError, for inputs without a step or a sample or that are not finite, for a loss that is
+    not one number, and for an E that no weight or input decides; FloatError where arithmetic is not IEEE 754's. What
+    the model raises goes through.
     """
     started = time.monotonic()
+    arithmetic.check()
     if not isinstance(model, nn.Module):
         raise TypeError(f"model is a {type(model).__name__}; a trial needs a torch.nn.Module.")
     like = next(iter(model.parameters()), torch.empty(0))
@@ -94,7 +109,7 @@ def _measured(
             output = model(u)
         said, energy = _energy(output, targets, loss, time_axis)
         if not energy.requires_grad:
-            raise ValueError(
+            raise TrialError(
                 "no weight and no input decides E: nothing of it has a gradient. Give loss=… of the output."
             )
         calls.keep_gradients()
@@ -118,10 +133,7 @@ def _tried(layer: RunLayer, records: list[Measurement]) -> LayerTrial:
     series = next((each.series for each in own if each.quantity == "gradient_norm"), None)
     gradients = series if layer.norms is None else layer.norms.cpu().numpy()
     largest = {each.quantity.removeprefix("largest_"): each.value for each in own if _is_largest(each)}
-    if not largest and len(layer.largest) == 1:
-        largest = {"state": layer.largest[0]}
-    elif not largest:
-        largest = {f"block {number}": value for number, value in enumerate(layer.largest, 1)}
+    largest = largest or dict(zip(_block_names(layer), layer.largest, strict=True))
     samples = exponents.exponents(layer) if layer.states else ()
     lasting = min(range(len(samples)), key=lambda sample: samples[sample].silent, default=0)
     spectra = tuple(exponents.spectra(layer, sample=lasting)) if samples else ()
@@ -148,16 +160,22 @@ def _tried(layer: RunLayer, records: list[Measurement]) -> LayerTrial:
     )
 
 
+def _block_names(layer: RunLayer) -> tuple[str, ...]:
+    """Of a state that the search found."""
+    known, count = TORCH_CELLS.get(type(layer.module), ()), len(layer.largest)
+    if len(known) == count:
+        return known
+    return ("state",) if count == 1 else tuple(f"block {number}" for number in range(1, count + 1))
+
+
 def _bound_of(layer: RunLayer) -> str:
     """Of torch's own cells, which no monitor follows: what holds from zero states."""
-    if isinstance(layer.module, nn.RNNBase) or not own_equations.is_gated(layer.module) or not layer.starts_at_zero:
+    blocks = TORCH_CELLS.get(type(layer.module), ())
+    if not blocks or not own_equations.is_gated(layer.module) or not layer.starts_at_zero:
         return ""
-    if type(layer.module) not in (nn.LSTMCell, nn.GRUCell, nn.RNNCell):
+    if len(layer.largest) != len(blocks):  # a loop that changes what the cell returns
         return ""
-    blocks = 2 if isinstance(layer.module, nn.LSTMCell) else 1
-    if len(layer.largest) != blocks:  # a loop that changes what the cell returns
-        return ""
-    return ", ".join(bound.text for bound in list(own_equations.GATED.values())[:blocks])
+    return ", ".join(own_equations.GATED[block].text for block in blocks)
 
 
 def _is_largest(each: Measurement) -> bool:
@@ -180,12 +198,12 @@ def _energy(output: Any, targets: Tensor | None, loss: Loss | None, time_axis: i
     if loss is not None:
         value = loss(output, targets)
         if not isinstance(value, Tensor) or value.numel() != 1:
-            raise ValueError("loss does not return one number. Give a function of (output, targets) that does.")
+            raise TrialError("loss does not return one number. Give a function of (output, targets) that does.")
         return getattr(loss, "__name__", type(loss).__name__), value.reshape(())
     floating = [tensor for tensor in tensors_of(output) if tensor.is_floating_point()]
     rows = next((tensor for tensor in floating if tensor.requires_grad), floating[0] if floating else None)
     if rows is None:
-        raise ValueError(f"the model returned a {type(output).__name__} without a tensor. Give loss=… of it.")
+        raise TrialError(f"the model returned a {type(output).__name__} without a tensor. Give loss=… of it.")
     is_of_all = rows.dim() == 3 and targets is not None and targets.shape[:2] == rows.shape[:2]
     if rows.dim() == 3 and not is_of_all:
         rows = rows.select(time_axis, -1)
@@ -194,12 +212,12 @@ def _energy(output: Any, targets: Tensor | None, loss: Loss | None, time_axis: i
         return f"½‖output‖² {which}, mean over the samples", rows.square().sum() / (2 * max(len(rows), 1))
     if rows.dim() < 2:
         shape = tuple(rows.shape) or "one number"
-        raise ValueError(f"the model returned {shape}: E of targets needs one row per sample. Give loss=….")
+        raise TrialError(f"the model returned {shape}: E of targets needs one row per sample. Give loss=….")
 
     if not targets.is_floating_point():
         return f"cross entropy {which}", nn.functional.cross_entropy(rows.flatten(0, -2), targets.flatten())
     if rows.numel() != targets.numel():
-        raise ValueError(
+        raise TrialError(
             f"targets have shape {tuple(targets.shape)}, the model returned {tuple(rows.shape)} {which}. Give as many "
             "numbers, or loss=…."
         )
@@ -218,7 +236,7 @@ def _inputs(inputs: Array, model: nn.Module, like: Tensor) -> tuple[Tensor, list
     """
     u = torch.as_tensor(inputs).detach().clone().to(like.device)
     if u.dim() < 2 or 0 in u.shape:
-        raise ValueError(
+        raise TrialError(
             f"inputs have shape {tuple(u.shape)}; a trial needs steps and samples: (time, count, features)."
         )
     if u.is_complex():
@@ -226,7 +244,7 @@ def _inputs(inputs: Array, model: nn.Module, like: Tensor) -> tuple[Tensor, list
     dtype = like.dtype if like.is_floating_point() else torch.get_default_dtype()
     if u.is_floating_point():
         if not bool(torch.isfinite(u).all()):
-            raise ValueError("inputs have entries that are not finite. Replace them, or leave those samples out.")
+            raise TrialError("inputs have entries that are not finite. Replace them, or leave those samples out.")
         return u.to(dtype if like.is_floating_point() else u.dtype).requires_grad_(), []
     kind = str(u.dtype).removeprefix("torch.")
     if any(isinstance(each, EMBEDDINGS) for each in model.modules()):

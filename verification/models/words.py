@@ -111,10 +111,16 @@ def _gradients(layer: LayerTrial) -> str:
             f"it is called {layer.calls} times with one step each, and one call is looked at: nothing is seen of its "
             "gradients over time. Give it the whole sequence at once, or put its cell into the loop."
         )
-    return f"{_ratio(layer.gradients, 'state', is_reverse=layer.name.endswith('_reverse'))}."
+    is_reverse = layer.name.endswith("_reverse")
+    return f"{_ratio(layer.gradients, 'state', is_reverse=is_reverse, contracts=_contracts(layer))}."
 
 
-def _ratio(norms: NDArray[np.float64], what: str, *, is_reverse: bool = False) -> str:
+def _contracts(layer: LayerTrial) -> bool:
+    """Whether differences become smaller on every sample that was followed: its own steps let no gradient explode."""
+    return bool(layer.samples) and all(each.largest[0] < 0 for each in layer.samples)
+
+
+def _ratio(norms: NDArray[np.float64], what: str, *, is_reverse: bool = False, contracts: bool = False) -> str:
     every = len(norms)
     if not np.isfinite(norms).all():
         return f"gradients by the {what}s are not finite first at step {int(np.argmin(np.isfinite(norms))) + 1}"
@@ -128,10 +134,10 @@ def _ratio(norms: NDArray[np.float64], what: str, *, is_reverse: bool = False) -
         until += " (it goes backward: its step 1 reads the last input)"
     if count == 1:
         return f"{until}, so that no gradient goes through its recurrence"
-    return (f"{until}; " if until else "") + _change(norms[:count], "X" if what == "state" else "u")
+    return (f"{until}; " if until else "") + _change(norms[:count], "X" if what == "state" else "u", contracts)
 
 
-def _change(norms: NDArray[np.float64], letter: str) -> str:
+def _change(norms: NDArray[np.float64], letter: str, contracts: bool = False) -> str:
     """Of gradients whose last one is not 0."""
     count = len(norms)
     if norms[0] == 0:
@@ -143,10 +149,15 @@ def _change(norms: NDArray[np.float64], letter: str) -> str:
     decades = math.log10(norms[0] / norms[-1])
     half = math.log10(norms[0] / norms[count // 2]) if norms[count // 2] > 0 else math.inf
     grows = decades > STEEP
-    explodes = grows and half > STEEP / 2
+    goes_on = grows and half > STEEP / 2
+    explodes = goes_on and not contracts
     change = "vanish" if decades < -STEEP else "explode" if explodes else "neither vanish nor explode"
     last = remembered(norms)
-    late = ", nearly all of it within the last steps, on which E hardly depends" if grows and not explodes else ""
+    late = ""
+    if goes_on and contracts:
+        late = ", as E hardly depends on its last steps: its own steps make differences smaller"
+    elif grows and not explodes:
+        late = ", nearly all of it within the last steps, on which E hardly depends"
     return (
         f"gradients {change}: that of step 1 is 10^{decades:.1f} of step {count}'s{late}; the last {last} of {count} "
         f"steps have {100 * SHARE:.0f} % of Σ ‖∂E/∂{letter}_n‖², their squares summed"

@@ -169,7 +169,7 @@ def _modrelu_adjoint(
         W = layer.recurrent_matrix()
 
     def adjoint(after: State, p: State) -> tuple[State, tuple[Tensor, ...]]:
-        kept = p[0] if layer.b is None else torch.where(after[0] != 0, p[0], p[0].new_zeros(()))
+        kept = p[0] if not layer.has_bias else torch.where(after[0] != 0, p[0], p[0].new_zeros(()))
         return (torch.mm(kept, W),), (kept,)
 
     return adjoint

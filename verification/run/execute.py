@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import odernn
-from verification.run import engine, jobs
+from verification.run import arithmetic, engine, jobs
 from verification.run.closure import library_digest, versions
 from verification.run.engine import Engine, Watch
 from verification.run.job import Job, Result, Settings
@@ -46,8 +46,10 @@ def execute(
 
     The cells of a job that fails get the verdict ``error``, and a later run tries it again. ``remote`` does the jobs
     where the store's file is not; otherwise ``workers`` processes here do, each job within ``limits``. Of a ``share``
-    only its own judgements come back. ``say`` hears of jobs that run for long.
+    only its own judgements come back. ``say`` hears of jobs that run for long. FloatError, and nothing is kept, where
+    arithmetic is not IEEE 754's: a job that changes it fails.
     """
+    arithmetic.check(thoroughly=True)
     settings = the_plan.settings
     jobs_by_key = {job.key: job for job in (*the_plan.measuring, *the_plan.judging)}
     watch = engine.nobody if say is None else Heartbeat(say, lambda key: described(jobs_by_key[key].spec))
@@ -97,6 +99,7 @@ def _record(the_plan: Plan, share: Share | None) -> dict[str, Any]:
         "commit": the_plan.commit,
         "source": library_digest(),
         "with": versions(),
+        "floats": arithmetic.environment(),
         "independent": [job.key for job in the_plan.independent],
     }
     return the_plan.settings.to_plain() | facts | ({} if share is None else {"shard": str(share)})

@@ -9,9 +9,11 @@ import os
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
+from multiprocessing.connection import Connection
 from typing import Any, TextIO
 
 if sys.platform == "linux":
@@ -22,6 +24,9 @@ PULSE_S, LOOKS = 0.5, 10
 
 MOST_SAID, MOST_KEPT = 2**20, 2**26
 """Bytes of output past Python that are said in a pulse, and those that may wait; how many are left out is said."""
+
+MOST_OF_JOB = 2**24
+"""Bytes of what a worker writes to stderr while it does a job; it is said that there was more."""
 
 MARK = "printed by a job or a file that was loaded: "
 
@@ -71,6 +76,43 @@ class MarkedStream(io.TextIOBase):
     def _say(self, *lines: str) -> None:
         if sys.stderr is not None:
             print("\n".join(MARK + line for line in lines), file=sys.stderr, flush=True)
+
+
+class Relay:
+    """What a worker writes to stderr, through a pipe that a thread here reads, MOST_OF_JOB bytes of each job.
+
+    The pipe is read to its end, so that no worker waits, and the last words of one that dies are heard.
+    """
+
+    def __init__(self, pipe: Connection) -> None:
+        self._room = MOST_OF_JOB
+        self._thread = threading.Thread(target=self._listen, args=(pipe,), daemon=True, name="odernn-worker-stderr")
+        self._thread.start()
+
+    def begin_job(self) -> None:
+        self._room = MOST_OF_JOB
+
+    def end(self, seconds: float) -> None:
+        """Wait for the last words; not for those of a process that a job left."""
+        self._thread.join(seconds)
+
+    def _listen(self, pipe: Connection) -> None:
+        with pipe, suppress(OSError):
+            while words := os.read(pipe.fileno(), 2**16):
+                if self._room > 0:
+                    kept = words[: self._room]
+                    self._room -= len(words)
+                    more = f"\n… and more than {MOST_OF_JOB:,} bytes, which are left out\n" if self._room < 0 else ""
+                    _write(kept + more.encode())
+                else:
+                    time.sleep(0.001)  # who prints without end does not keep this process at work
+
+
+def _write(words: bytes) -> None:
+    """To stderr, past Python, as the worker would have; nowhere if it is closed."""
+    with suppress(OSError):
+        while words:
+            words = words[os.write(2, words) :]
 
 
 _lock = threading.RLock()

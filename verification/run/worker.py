@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from verification.run.printed import apart, descriptor_apart
+from verification.run.printed import Relay, apart, descriptor_apart
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 PATIENCE_S = 1.0
@@ -38,10 +38,13 @@ class Worker:
     def __init__(self, events: queue.SimpleQueue[tuple[Worker, bytes | None]]) -> None:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs,), name="odernn-worker", daemon=True)
+        heard, words = context.Pipe(duplex=False)
+        self.process = context.Process(target=_serve, args=(theirs, words), name="odernn-worker", daemon=True)
         with _one_thread_each():
             self.process.start()
         theirs.close()
+        words.close()
+        self._relay = Relay(heard)
         self.key, self.started, self.looked_dead = "", 0.0, False
         self._late, self._looked = 0.0, 0.0
         self._group = self.process.pid or 0
@@ -69,6 +72,7 @@ class Worker:
     def give(self, key: str, message: bytes) -> None:
         self.key, self.started = key, time.monotonic()
         self._late, self._looked = 0.0, self.started
+        self._relay.begin_job()
         self._messages.put(message)
 
     def ran(self) -> float:
@@ -111,6 +115,7 @@ class Worker:
             os.killpg(self._group, signal.SIGKILL)
         self.process.kill()
         self.process.join()
+        self._relay.end(PATIENCE_S)
         code = self.process.exitcode
         self.process.close()
         return code
@@ -134,12 +139,16 @@ def _one_thread_each() -> Iterator[None]:
 # --- in the worker ----------------------------------------------------------------------------------------------
 
 
-def _serve(pipe: Connection) -> None:
-    """Answer jobs until the pipe ends. An interrupt is the parent's to handle."""
+def _serve(pipe: Connection, words: Connection) -> None:
+    """Answer jobs until the pipe ends; what is written to stderr or stdout, past Python, too, are words.
+
+    An interrupt is the parent's to handle.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(AttributeError, OSError):
         os.setpgid(0, 0)
-    with suppress(OSError):  # what is printed past Python, too
+    with suppress(OSError), words:
+        os.dup2(words.fileno(), 2)
         os.dup2(2, 1)
     _follow_parent()
     while True:

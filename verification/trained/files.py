@@ -159,7 +159,7 @@ def _tensors_by_name(path: Path) -> dict[str, Tensor]:
             f'Checkpoint "{path}": "{others[0]}" is a {type(loaded[others[0]]).__name__} and no tensor{where}. A '
             "state_dict has tensors only."
         )
-    return {name: plain(value, name, path) for name, value in loaded.items()}
+    return plain(loaded, path)
 
 
 def _refusal(said: str) -> str:
@@ -179,15 +179,30 @@ def _has_tensors_only(value: Any) -> bool:
     return isinstance(value, Mapping) and len(value) > 0 and all(isinstance(entry, Tensor) for entry in value.values())
 
 
-def plain(value: Tensor, name: str, path: Path) -> Tensor:
-    """Its numbers, without gradient; torch.save also keeps tensors that are packed, or have no numbers at all."""
-    if kind := _other_than_plain(value):
-        shape = "" if value.is_nested else f" of shape {tuple(value.shape)}"  # a nested one has none
-        raise CheckpointError(
-            f'Checkpoint "{path}": "{name}"{shape} is stored as {kind}. Save it as an ordinary tensor: '
-            "value.to_dense(), value.dequantize() or value.contiguous(), on the CPU."
-        )
-    return value.detach().resolve_conj().resolve_neg()
+def plain(tensors: Mapping[str, Tensor], path: Path) -> dict[str, Tensor]:
+    """Their numbers, without gradient; torch.save also keeps tensors that are packed, or have no numbers at all.
+
+    Two names of one storage stay two names of it, and what repeats its numbers, as ``expand`` does, still does: written
+    out, all that do have 256 MiB at most.
+    """
+    found, written = {}, 0
+    for name, value in tensors.items():
+        if kind := _other_than_plain(value):
+            shape = "" if value.is_nested else f" of shape {tuple(value.shape)}"  # a nested one has none
+            raise CheckpointError(
+                f'Checkpoint "{path}": "{name}"{shape} is stored as {kind}. Save it as an ordinary tensor: '
+                "value.to_dense() or value.dequantize(), on the CPU."
+            )
+        size = value.numel() * value.itemsize
+        written += size if size > value.untyped_storage().nbytes() else 0
+        if written > foreign.MOST_DATA:
+            raise CheckpointError(
+                f'Checkpoint "{path}": "{name}" of shape {tuple(value.shape)} is stored as fewer numbers that are '
+                f"repeated; written out, such tensors have more than {foreign.MOST_DATA} bytes together. Save "
+                "value.contiguous()."
+            )
+        found[name] = value.detach().resolve_conj().resolve_neg()
+    return found
 
 
 def _other_than_plain(value: Tensor) -> str:
@@ -200,8 +215,6 @@ def _other_than_plain(value: Tensor) -> str:
         return str(value.dtype).removeprefix("torch.")
     if value.layout != torch.strided:
         return str(value.layout).removeprefix("torch.")
-    if value.numel() * value.itemsize > value.untyped_storage().nbytes():
-        return "fewer numbers that are repeated"
     return ""
 
 

@@ -165,7 +165,7 @@ def _gradient(network: UnICORNN, one: Sample, theta: str, layer: int) -> Tensor:
 
 
 def theorem_rows(gradients: Mapping[str, float], bounds: NetworkBounds[NeuronBounds], sample: Sample) -> list[Row]:
-    """thm-G, thm-G-inf, rounded outward: of every parameter of every layer, for E of the papers with ȳ = 0."""
+    """thm-G, thm-G-turns, thm-G-inf, rounded outward: of every parameter, for E of the papers with ȳ = 0."""
     return _theorem_rows(gradients, bounds, sample, shift=0.0, loss="")
 
 

@@ -109,13 +109,18 @@ def load(stored: Stored, spec: TaskSpec) -> Trained:
 
 def _check_described(stored: Stored, plan: Network) -> None:
     """CheckpointError for a network that is many times as large as the file: it would be built only to be refused."""
-    widest = max((size for value in stored.tensors.values() for size in value.shape), default=0)
+    widest = max((min(size, _stored(value)) for value in stored.tensors.values() for size in value.shape), default=0)
     if plan.hidden_size > ROOM * max(widest, LARGE) or plan.num_layers > max(len(stored.tensors), LARGE):
         raise CheckpointError(
             f'Checkpoint "{stored.path}" has {len(stored.tensors)} tensors of at most {widest} rows or columns, but '
             f"{stored.described_by} describes hidden_size {plan.hidden_size}, num_layers {plan.num_layers}. Correct "
             "the description, or give the file of that network."
         )
+
+
+def _stored(value: Tensor) -> int:
+    """The numbers that the file has of it: fewer than its entries where they are repeated."""
+    return value.untyped_storage().nbytes() // value.itemsize
 
 
 def _built(stored: Stored, plan: Network, spec: TaskSpec, dtype: torch.dtype) -> TaskNetwork:

@@ -55,7 +55,8 @@ class Checkpoint:
 def write_atomically(path: Path, content: bytes, *, keep: Path | None = None) -> None:
     """The file has its old content or the new one, whatever happens. TrainingError if it cannot be written.
 
-    ``keep`` gets the old content; killed in between, it has that, and there is no ``path``.
+    ``keep`` gets the old content: it is a second name of it before ``path`` has the new one. Where a file system has no
+    second names it is moved there, and a kill in between leaves no ``path``.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -64,7 +65,7 @@ def write_atomically(path: Path, content: bytes, *, keep: Path | None = None) ->
             file.flush()
             os.fsync(file.fileno())
         if keep is not None and path.exists():
-            os.replace(path, keep)
+            _name_also(path, keep)
         os.replace(beside, path)
         _flush_folder(path.parent)
     except OSError as error:
@@ -74,6 +75,18 @@ def write_atomically(path: Path, content: bytes, *, keep: Path | None = None) ->
             f'"{path}" cannot be written: {(error.strerror or str(error)).lower()}. What was there is unchanged; '
             "make room or name another folder, and run the same command again."
         ) from None
+
+
+def _name_also(path: Path, keep: Path) -> None:
+    """``keep`` is a second name of the file."""
+    beside = keep.with_name(f".{keep.name}.{os.getpid()}")
+    try:
+        beside.unlink(missing_ok=True)
+        os.link(path, beside)
+    except OSError:
+        os.replace(path, keep)
+    else:
+        os.replace(beside, keep)
 
 
 def remove_unfinished(folder: Path, names: Iterable[str]) -> None:

@@ -14,6 +14,7 @@ import torch
 import odernn
 from odernn import foreign
 from odernn.foreign import ForeignError
+from verification.run import arithmetic
 from verification.training import TrainingError
 
 
@@ -25,6 +26,7 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "python": platform.python_version(),
         "threads": str(torch.get_num_threads()),
+        "arithmetic": "; ".join(arithmetic.surprises(thoroughly=True)) or arithmetic.IEEE,
     }
 
 

@@ -201,7 +201,7 @@ class TrainingRun:
                 ) from None
             checkpoints.write_atomically(path, to_json(facts))
         if self.own.writes:
-            checkpoints.remove_unfinished(self.folder, (RUN, LATEST, BEST, LOG, RESULT))
+            checkpoints.remove_unfinished(self.folder, (RUN, LATEST, PREVIOUS, BEST, LOG, RESULT))
         is_before = self._resume()
         if not self.own.agree(json.dumps([facts["digest"], checksums(facts), self.progress.step])):
             raise TrainingError(

@@ -84,7 +84,11 @@ def build(plan: Network, spec: TaskSpec, *, seed: int, dtype: torch.dtype, devic
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         try:
-            recurrent = kind(spec.input_size, plan.hidden_size, plan.num_layers, dtype=dtype, **options)
+            sizes = (spec.input_size, plan.hidden_size, plan.num_layers)
+            if _takes_dtype(kind):
+                recurrent = kind(*sizes, dtype=dtype, **options)
+            else:  # a cell of one's own
+                recurrent = kind(*sizes, **options).to(dtype)
         except (TypeError, ValueError, LookupError, ArithmeticError, MemoryError, RuntimeError) as error:
             raise _refused(plan, error) from None
         readout = nn.Linear(_features(recurrent, plan), spec.output_size, dtype=dtype)
@@ -94,6 +98,12 @@ def build(plan: Network, spec: TaskSpec, *, seed: int, dtype: torch.dtype, devic
     if forget is not None:
         _set_forget_bias(recurrent, float(forget))
     return TaskNetwork(recurrent, readout, spec.reads, plan.readout_dropout).to(device)
+
+
+def _takes_dtype(kind: Callable[..., nn.Module]) -> bool:
+    """By name, or as one of any."""
+    parameters = inspect.signature(kind).parameters
+    return "dtype" in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
 
 
 def _refused(plan: Network, error: Exception) -> SettingError:

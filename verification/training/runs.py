@@ -5,8 +5,6 @@ A folder may hold an unfinished run: then it has no result. Whatever does not fi
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -58,6 +56,11 @@ class RunRecord:
     @property
     def task(self) -> str:
         return str(self.configuration["task"]["name"])
+
+    @property
+    def arithmetic(self) -> str:
+        """IEEE 754, or what is not its; "" for a run of an odernn that did not ask."""
+        return str(self.versions.get("arithmetic", ""))
 
     @property
     def seed(self) -> int:
@@ -163,11 +166,9 @@ def _history(path: Path) -> tuple[Evaluation, ...]:
     if not path.exists():
         return ()
     try:
-        lines = list(csv.reader(io.StringIO(foreign.text_of(path), newline="")))
+        lines = foreign.rows_of_csv(path)
     except (OSError, ForeignError) as error:
         raise TrainingError(f'"{path}" cannot be read: {foreign.said(error)}. {_AGAIN}') from None
-    except csv.Error as error:
-        raise TrainingError(f'"{path}" cannot be read: {error}. {_AGAIN}') from None
     if not lines or not set(NEEDED) <= set(lines[0]):
         raise TrainingError(f'"{path}" does not begin with the names of its columns: {", ".join(NEEDED)}.')
     rows: list[Evaluation] = []

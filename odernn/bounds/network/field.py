@@ -1,9 +1,10 @@
 """IntegratorRNN: what a method and a field imply for a step.   thm-C-field; docs/derivations/certificates.md
 
-    ‖ΔX_n‖ ≤ ρ ‖ΔX_{n−1}‖,    ‖X_n‖ ≤ ρ ‖X_{n−1}‖ + ‖Φ(0; x_n)‖
+    (a)  ‖ΔX_n‖ ≤ ρ ‖ΔX_{n−1}‖,    ‖X_n‖ ≤ ρ ‖X_{n−1}‖ + ‖Φ(0; x_n)‖,    ‖ΔX_N‖ ≤ s Σ ‖V Δu_n‖   (thm-in)
+    (b)  |X_n| ≤ Σ_{j<n} Σ_i |R^j P_i| |U| 1
 
-ρ = 1 where ``guarantees().contraction`` holds, else the factor that it has, 1 + hL Σ |b_i| ℓ_i. The second line needs
-a bound on the field at rest: f = L y + U φ(W y + x) with |φ| ≤ 1 has ‖f(0; x)‖ ≤ ‖U‖ √q.
+ρ = 1 where ``guarantees().contraction`` holds, else the factor that it has, 1 + hL Σ |b_i| ℓ_i. Of f = L y + U φ(W y +
+x), |φ| ≤ 1: ‖f(0; x)‖ ≤ ‖U‖ √q, and a step is linear in y and in U φ of each stage, X_n = R X_{n−1} + Σ_i P_i U φ_i.
 """
 
 from __future__ import annotations
@@ -13,59 +14,156 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from odernn.bounds.network import lipschitz
 from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import LayerBounds, QuantityBound, unknown
-from odernn.bounds.network.states import outward
-from odernn.bounds.network.sweeps import linear_growth, log_of
+from odernn.bounds.network.states import ROUNDOFF, outward
+from odernn.bounds.network.sweeps import NOTHING, Array, linear_growth, log_norm, log_of, response_sums
 from odernn.fields import spectra
-from odernn.integrators.guarantees import guarantees_of, push_from_rest
+from odernn.integrators.guarantees import push_from_rest
+from odernn.integrators.responses import StepResponse, step_response, uncoupled_part
 
 if TYPE_CHECKING:
     from odernn.cells.integrator import IntegratorLayer, IntegratorRNN
     from odernn.fields.field import Field
+    from odernn.integrators.guarantees import Guarantees
+    from odernn.tableaus.methods import Method
 
 NOT_WRITTEN = "no theorem here on how parameters of a field enter a step"
+NOT_LIPSCHITZ = "the step is not known to be Lipschitz: hL‖|A|‖ ≥ 1, and the field is not monotone"
 ROUNDED = "no theorem here on the rounding of its stages"
+DIRECTIONS = 16
+"""Of half a turn, in which the state of a neuron is bounded: what is between two of them costs half a per cent."""
 
 
 def layers_of(network: IntegratorRNN, question: Question) -> tuple[LayerBounds, ...]:
     """States and Jacobians in the Euclidean norm of the whole state, for every input."""
-    return tuple(_layer(layer, number, question.steps) for number, layer in enumerate(network.layers, 1))
+    reach: lipschitz.Reach | None = lipschitz.Reach.of_inputs(question.steps)
+    found = []
+    for number, layer in enumerate(network.layers, 1):
+        promised = layer.guarantees()
+        reach = _reach(layer, promised, reach)
+        found.append(_layer(layer, promised, number, question, reach))
+    return tuple(found)
+
+
+def _reach(layer: IntegratorLayer, promised: Guarantees, reach: lipschitz.Reach | None) -> lipschitz.Reach | None:
+    """thm-in, of inputs that are held; None where no theorem says what they do to the state."""
+    if reach is None or layer.inputs != "hold" or not promised.sensitivity or promised.sensitivity.value is None:
+        return None
+    return reach.above(0.0, 0.0, float(outward(log_of(promised.sensitivity.value) + log_norm(layer.V))), None)
 
 
 @torch.no_grad()
-def _layer(layer: IntegratorLayer, number: int, steps: int) -> LayerBounds:
-    field, sizes = layer.field.value(), layer.step_sizes()
-    promised = guarantees_of(layer.method, field, sizes, inputs=layer.inputs)
+def _layer(
+    layer: IntegratorLayer, promised: Guarantees, number: int, question: Question, reach: lipschitz.Reach | None
+) -> LayerBounds:
+    field, sizes, steps = layer.field.value(), layer.step_sizes(), question.steps
     contraction, name = promised.contraction, ", ".join(layer.state_names)
     log_factor = 0.0 if contraction.holds else None if contraction.value is None else log_of(contraction.value)
     states, computed, jacobian = "‖X_n‖₂, n ≤ N", "‖X̂_n‖₂ as computed", f"‖∂X_N/∂X_1‖₂, X = ({name})"
     gradients = [unknown(f"|dE/dθ|, θ = {each}", NOT_WRITTEN) for each, _ in layer.named_parameters()]
-    if log_factor is None:
-        why = "the step is not known to be Lipschitz: hL‖|A|‖ ≥ 1, and the field is not monotone"
-        lines = [unknown(states, why), unknown(computed, why), unknown(jacobian, why)]
-        return LayerBounds(number, (*lines, *gradients), (contraction.because + ".",))
     # in ‖x‖² = Σ x_i²/h_i where steps differ, so that norms are at most √(max h/min h) larger
     spread = float((sizes.max() / sizes.min()).sqrt()) if contraction.holds else 1.0
     tilt = log_of(spectra.upward(spread))
-    grown = float(outward((steps - 1) * log_factor + (tilt if steps > 1 else 0.0), steps))
     lines = [_states(layer, field, states, log_factor, tilt, steps), unknown(computed, ROUNDED)]
-    lines.append(QuantityBound(jacobian, grown, "thm-C-field"))
+    if log_factor is None:
+        lines.append(unknown(jacobian, NOT_LIPSCHITZ))
+    else:
+        grown = float(outward((steps - 1) * log_factor + (tilt if steps > 1 else 0.0), steps))
+        lines.append(QuantityBound(jacobian, grown, "thm-C-field (a)"))
+    if reach is None:
+        lines.append(unknown(lipschitz.OVER_ALL, "guarantees().sensitivity says why, of this layer or one below"))
+    else:
+        lines += lipschitz.lines(reach, "thm-in", question)
     return LayerBounds(number, (*lines, *gradients), (contraction.because + ".",))
 
 
 def _states(
-    layer: IntegratorLayer, field: Field, quantity: str, log_factor: float, tilt: float, steps: int
+    layer: IntegratorLayer, field: Field, quantity: str, log_factor: float | None, tilt: float, steps: int
 ) -> QuantityBound:
+    """The smaller of (a) and (b)."""
+    by_activations = log_of_activations(layer.method, field, layer.step_sizes(), steps)
+    found = [] if by_activations is None else [(by_activations, "thm-C-field (b)")]
     rest = log_at_rest(field)
+    push = None if rest is None else push_from_rest(layer.method, field, layer.step_sizes(), math.exp(rest))
+    if push is not None and log_factor is not None and layer.c is None:
+        logs = linear_growth(log_factor, np.full(steps, log_of(push)))
+        found.append((float(outward(logs[-1] + tilt)), "thm-C-field (a)"))
+    if found:
+        return QuantityBound(quantity, *min(found))
     if rest is None:
         return unknown(quantity, f"{type(field).__name__} at rest is as large as its input")
-    push = push_from_rest(layer.method, field, layer.step_sizes(), math.exp(rest))
-    if push is None or layer.c is not None:
-        return unknown(quantity, "no theorem here bounds one step from rest: hL‖|A|‖ ≥ 1, or steps differ")
-    logs = linear_growth(log_factor, np.full(steps, log_of(push)))
-    return QuantityBound(quantity, float(outward(logs[-1] + tilt)), "thm-C-field")
+    return unknown(
+        quantity, "no theorem here bounds one step: hL‖|A|‖ ≥ 1, or steps differ; L couples neurons, or is too large"
+    )
+
+
+# --- (b): a step as a linear map of the state and of bounded activations
+
+
+def log_of_activations(method: Method, field: Field, step_size: Tensor, steps: int) -> float | None:
+    """log of a bound on ‖X_n‖₂, n ≤ N, whatever the activations are; None where L couples neurons.   thm-C-field (b)"""
+    form, blocks = field.dense_form(), len(field.blocks)
+    L = None if form is None else uncoupled_part(form, blocks)
+    if form is None or L is None:
+        return None
+    h = np.broadcast_to(step_size.detach().double().cpu().numpy(), L.shape[2:])
+    response = step_response(method, field, L, h)
+    if response is None:
+        return None
+    size = np.ones(L.shape[1:]) if form.U is None else _row_sums(form.U, blocks)
+    if L.any():
+        found = _log_of_responses(response, size, steps) if blocks == 2 else math.inf
+    else:  # R = I: each step adds at most Σ_i |P_i| |U| 1, and at most Σ_i max h|b_i| ‖U‖ √q
+        moved = np.abs(response.added).reshape(*response.added.shape[:2], blocks, -1)
+        largest = float(np.linalg.norm(np.einsum("ncbi,bn->nc", moved, size)))
+        if form.U is not None and form.U.dim() == 2:
+            root = spectra.spectral_norm(form.U) * math.sqrt(len(form.W))
+            largest = min(largest, root * float(moved.max(axis=(0, 1, 2)).sum()))
+        found = float(outward(math.log(steps) + log_of(largest), math.log(steps), 2.0 * L.size))
+    return found if math.isfinite(found) else None
+
+
+def _row_sums(U: Tensor, blocks: int) -> Array:
+    """|U| 1 by block and neuron, (blocks, n)."""
+    sums = U.detach().double().abs().sum(dim=1).cpu().numpy()
+    found: Array = sums.reshape(blocks, -1) * (1 + 2.0**-40)
+    return found
+
+
+def between(directions: int) -> float:
+    """How much longer a vector may be than its largest component in so many directions of half a turn."""
+    return 1 / math.cos(math.pi / (2 * directions))
+
+
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")
+def _log_of_responses(response: StepResponse, size: Array, steps: int) -> float:
+    """log ‖X_n‖₂: per neuron the longest X_n in ``DIRECTIONS`` directions, and what may be between two of them."""
+    neurons, stages = len(response.state), response.added.shape[2] // 2
+    drivers = [column for column in range(2 * stages) if size[column // stages].any()]
+    reached, boxes = np.full(neurons, -np.inf), np.full(neurons, np.inf)
+    log_sizes = np.log(size)
+    for turn in range(DIRECTIONS // 2):
+        angle = math.pi * turn / DIRECTIONS
+        T = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
+        M = T @ response.state @ T.T
+        sizes = 3 * np.abs(T) @ (np.abs(response.state) + response.state_error / ROUNDOFF) @ np.abs(T).T
+        terms = []
+        for column in drivers:
+            kick, log_size = response.added[:, :, column], log_sizes[column // stages][:, None]
+            lost = (8 * ROUNDOFF * np.abs(kick) + response.added_error[:, :, column]) @ np.abs(T).T
+            found = response_sums(M, kick @ T.T, steps, sizes=sizes)
+            terms += [found.sums[-1].T + log_size]
+            terms += [found.powers[:, place].T + np.log(lost[:, place : place + 1]) + log_size for place in (0, 1)]
+        total = np.logaddexp.reduce(terms)
+        reached = np.maximum(reached, total.max(axis=1))
+        boxes = np.minimum(boxes, np.logaddexp(2 * total[:, 0], 2 * total[:, 1]) / 2)
+    longest = np.minimum(reached + math.log(between(DIRECTIONS)), boxes)
+    whole = float(np.logaddexp.reduce(2 * longest)) / 2
+    return float(outward(max(whole, NOTHING), neurons, 3 * len(drivers)))
 
 
 def log_at_rest(field: Field) -> float | None:

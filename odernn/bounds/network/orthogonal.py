@@ -1,4 +1,4 @@
-"""scoRNN, expRNN, uRNN: h_n = modReLU(W h_{n−1} + V u_n; b).   thm-C-orth, thm-H-grad; docs/derivations/certificates.md
+"""scoRNN, expRNN, uRNN: h_n = modReLU(W h_{n−1} + V u_n; b).   thm-C-orth, thm-H-grad, thm-Lip; certificates.md
 
     ‖h_n‖ ≤ ‖W‖ ‖h_{n−1}‖ + ‖V u_n‖ + ‖max(b, 0)‖,      ‖∂h_N/∂h_1‖ ≤ ‖W‖^{N−1}    (complex h: where b ≤ 0)
 
@@ -9,16 +9,18 @@ has the defect ‖WᵀW − I‖ that is measured here in more digits; so has th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from odernn.bounds.network import lipschitz
 from odernn.bounds.network.levels import (
     LayerTheory,
     Level,
+    add_logs,
     before,
     computed_drive,
     driven,
@@ -30,7 +32,14 @@ from odernn.bounds.network.levels import (
     underflows,
 )
 from odernn.bounds.network.question import Question
-from odernn.bounds.network.report import THESE_INPUTS, LayerBounds, QuantityBound, computed_line, unknown
+from odernn.bounds.network.report import (
+    THESE_INPUTS,
+    LayerBounds,
+    QuantityBound,
+    computed_line,
+    power_of,
+    unknown,
+)
 from odernn.bounds.network.states import outward
 from odernn.bounds.network.sweeps import NOTHING, Logs, StepConstants, geometric, linear_growth, log_norm, log_of
 from odernn.cells.common.orthogonal_layers import OrthogonalLayer
@@ -75,9 +84,13 @@ def layers_of(network: OrthogonalNetwork | URNN, question: Question) -> tuple[La
     """States, Jacobians and gradients of every layer, in the Euclidean norm of all units."""
     theories: list[LayerTheory] = []
     level = input_level(question, network.input_size)
+    reach: lipschitz.Reach | None = lipschitz.Reach.of_inputs(question.steps)
     for layer in network.layers:
-        theories.append(_theory(layer, level, question.steps))
-        level = theories[-1].level
+        W = map_of(layer)
+        theory = _theory(layer, W, level, question.steps)
+        reach = None if reach is None or not _is_lipschitz(layer) else _reach(layer, W, level, theory.level, reach)
+        theories.append(_with_inputs(theory, layer, reach, len(theories) + 1, question))
+        level = theory.level
     return report_of(theories, euclidean_error(level, network.output_size, question.target_bound))
 
 
@@ -115,12 +128,21 @@ def score_bound(W: Tensor) -> float:
     return unitarity_score(W) * (1 + n * n * 2.0**-50) + own * largest
 
 
-def _theory(layer: Any, level: Level, steps: int) -> LayerTheory:
-    W = map_of(layer)
+def _biases(layer: Any) -> Tensor | None:
+    found = layer.biases()
+    return None if found is None else found.detach().double()
+
+
+def _is_lipschitz(layer: Any) -> bool:
+    """All b_i ≤ 0: modReLU moves no two numbers apart."""
+    biases = _biases(layer)
+    return biases is None or float(biases.max()) <= 0.0
+
+
+def _theory(layer: Any, W: OrthogonalMap, level: Level, steps: int) -> LayerTheory:
     is_real = isinstance(layer, OrthogonalLayer)
-    biases = None if layer.b is None else layer.b.detach().double()
+    biases, is_lipschitz = _biases(layer), _is_lipschitz(layer)
     lifted = 0.0 if biases is None else float(biases.clamp(min=0.0).norm()) * (1 + 2.0**-40)
-    is_lipschitz = biases is None or float(biases.max()) <= 0.0
     keeps_all = biases is None or float(biases.min()) >= 0.0
     start = NOTHING if layer.h0 is None else log_of(float(layer.h0.detach().double().norm()) * (1 + 2.0**-40))
     V = layer.like
@@ -142,6 +164,45 @@ def _theory(layer: Any, level: Level, steps: int) -> LayerTheory:
         says.append("units with b < 0 can fall silent: nothing bounds ‖∂h_N/∂h_1‖ from below, it can be 0.")
     parameters = tuple(name for name, _ in layer.named_parameters())
     return LayerTheory(tuple(lines), above, constants, parameters, STRETCHED, tuple(says))
+
+
+def _reach(layer: Any, W: OrthogonalMap, below: Level, own: Level, reach: lipschitz.Reach) -> lipschitz.Reach:
+    """thm-Lip (c), and (d) where a run multiplies by this W."""
+    rounding = _rounding(layer, W, below, own.computed_norm) if W.is_formed else None
+    return reach.above(W.log_size, W.log_defect, log_norm(layer.like), rounding)
+
+
+def _rounding(layer: Any, W: OrthogonalMap, below: Level, states: Logs | None) -> Logs | None:
+    """thm-Lip (d): log ρ_n, what a step rounds off at states of these norms."""
+    precision, V = precision_of(layer), layer.like
+    drive = computed_drive(V, below, precision)
+    if states is None or drive is None or below.computed_norm is None:
+        return None
+    size, width = len(W.matrix), V.shape[1]
+    start = NOTHING if layer.h0 is None else log_of(float(layer.h0.detach().double().norm()) * (1 + 2.0**-40))
+    earlier = before(states, start)
+    moduli = np.logaddexp(log_norm(W.matrix.abs()) + earlier, drive) + log_of(roundoff(size + 1, precision))
+    driven_by = log_of(roundoff(width, precision)) + log_norm(V.abs()) + below.computed_norm
+    reached = np.logaddexp(np.logaddexp(W.log_defect + earlier, drive), moduli)
+    activation = log_of(32 * precision.unit_roundoff) + reached
+    parts = (moduli, driven_by, activation, underflows(size + width + 16, size, precision))
+    return np.asarray(add_logs(*parts))
+
+
+def _with_inputs(
+    theory: LayerTheory, layer: Any, reach: lipschitz.Reach | None, number: int, question: Question
+) -> LayerTheory:
+    """The theory with the lines about two runs on different inputs, of this layer and those below, and in words."""
+    if reach is None:
+        why = "states jump by 2b at z_i = 0 where b_i > 0, here or in a layer below"
+        return replace(theory, lines=(*theory.lines, unknown(lipschitz.OVER_ALL, why)))
+    found = tuple(lipschitz.lines(reach, "thm-Lip (b)" if number == 1 else "thm-Lip (c)", question))
+    kept = "b = −|v| for all parameters" if layer.nonexpansive else "b ≤ 0 here; nonexpansive=True keeps it so"
+    says = (
+        f"two runs end no further apart than {power_of(found[0].log)} ‖u − u'‖₂, u all {question.steps} inputs, and "
+        f"{power_of(found[1].log)} times the largest change of one ({kept})."
+    )
+    return replace(theory, lines=(*theory.lines, *found), says=(*theory.says, says))
 
 
 def _jacobian_lines(
@@ -170,8 +231,8 @@ def _constants(layer: Any, W: OrthogonalMap, V: Tensor, level: Level, earlier: L
     """thm-C-orth (d): V moves h_n by |u_j|, b by 1, a parameter of W by ‖∂W/∂θ‖ ‖h_{n−1}‖ at most."""
     direct = {parameter: (turn + earlier)[:, None] for parameter, turn in W.turns.items()}
     direct[layer.like_name] = level.entry[:, None]
-    if layer.b is not None:
-        direct["b"] = np.zeros((len(earlier), 1))
+    if layer.has_bias:
+        direct["free_b" if layer.nonexpansive else "b"] = np.zeros((len(earlier), 1))
     begins = {} if layer.h0 is None else {"h0": np.zeros(1)}
     return StepConstants(geometric(W.log_size), np.array([log_norm(V)]), 0.0, direct, begins)
 

@@ -29,6 +29,7 @@ BLOWN_UP = 6
 VERDICTS = ("cannot blow up", "can blow up", "not known")
 SUBJECTS = (
     ("as rebuilt", "errors of rebuilt states"),
+    ("ĥ'", "distances of two computed runs"),
     ("as computed", "computed states"),
     ("|dE/dθ|", "gradients"),
     ("∂ĥ", "computed small changes"),
@@ -138,7 +139,7 @@ class NeuronBounds(LayerBounds):
     log_positions, log_momenta    the same of each neuron
     log_computed_positions, log_computed_momenta    of the |ŷ_n|, |ẑ_n| that a run in this dtype computes, of each
                                   neuron; None if the dtype is too coarse for a bound              thm-S-float
-    gradients                     of |dE/dθ| for every entry of each parameter                     thm-G, thm-G-inf
+    gradients                     of |dE/dθ| for every entry of each parameter          thm-G, thm-G-turns, thm-G-inf
     log_rebuilt_position, _momentum   of |ỹ_0 − y_0|, |z̃_0 − z_0| after ``inverse`` in this dtype   thm-F (a)
                                   None if the dtype is too coarse for a bound
     estimated_log_rebuilt         the typical √Q_α of that error, an estimate; None unless α > 0 and every neuron

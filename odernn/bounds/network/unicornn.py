@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from odernn.bounds import forms, gradient, jacobian, reconstruction, routes, switching, words
+from odernn.bounds import forms, gradient, jacobian, reconstruction, routes, words
 from odernn.bounds.gradient import LayerConstants, StateLogs
 from odernn.bounds.network import states as state_bounds
 from odernn.bounds.network.question import Question
@@ -33,6 +33,7 @@ from odernn.bounds.network.report import (
 from odernn.bounds.network.states import outward
 from odernn.bounds.network.weights import NetworkWeights, weights_of
 from odernn.bounds.reconstruction import Precision
+from odernn.bounds.switching import ProductGrowth
 
 if TYPE_CHECKING:
     from odernn.cells.unicornn import UnICORNN
@@ -121,8 +122,8 @@ def _layer(
     layer, u = weights.stack[index], weights.precision.unit_roundoff
     low, high = _ends(weights, index)
     named = jacobian.regimes(kappa_low=low, kappa_high=high, step_size=layer.step_size)
-    switched = switching.rate_bound(kappa_low=low, kappa_high=high, step_size=layer.step_size)
-    upper = np.minimum(rates_of_forms(weights, index), switched)
+    growth = _product_growth(weights, index)
+    upper = np.minimum(rates_of_forms(weights, index), growth.rate)
     constant = [jacobian.constant_rate(kappa=kappa, step_size=layer.step_size) for kappa in (low, high)]
     word = words.quarter_words(kappa_low=low, kappa_high=high, step_size=layer.step_size)[2]
     lower = np.maximum.reduce([*constant, word])
@@ -148,7 +149,7 @@ def _layer(
         may_overflow=_largest_number(layer, state) >= weights.precision.log_largest,
         regimes=MappingProxyType(dict(Counter(named.tolist()))),
         neuron_regimes=tuple(named.tolist()),
-        growth=_growth(weights, index, steps - 1),
+        growth=_growth(weights, index, growth, steps - 1),
         lower_rate=float(min(lower.max(), upper.max())),
         upper_rate=float(upper.max()),
         step_sizes=(float(layer.step_size.min()), float(layer.step_size.max())),
@@ -178,7 +179,7 @@ def _lines(layer: NeuronBounds, precision: Precision, steps: int) -> Iterator[Qu
     yield QuantityBound("‖∂X_N/∂X_1‖₂, from below", least, "thm-J (b)", FREE_DRIVE, "≥")
 
 
-def _growth(weights: NetworkWeights, index: int, count: int) -> LogBound:
+def _growth(weights: NetworkWeights, index: int, growth: ProductGrowth, count: int) -> LogBound:
     """log of ‖Φ‖₂, Φ any product of ``count`` steps of a neuron, the largest of the layer.   thm-J (b), (f) (iv)
 
     The smaller of both in several forms, neuron by neuron; the theorem is that of the neuron that grows most.
@@ -191,9 +192,9 @@ def _growth(weights: NetworkWeights, index: int, count: int) -> LogBound:
     condition = jacobian.log_condition(form=form, step_size=layer.step_size)
     lost = count * state_bounds.conditioning(layer, form)
     by_step = count * jacobian.rate_bound(form=form, **ends)
-    switched = switching.log_product_bound(form=form, steps=count, **ends)
-    applies = np.isfinite(switched)
-    by_turn = outward(np.where(applies, switched, 0.0) + condition, lost)
+    rate, constant = growth.in_form(form)
+    applies = np.isfinite(rate)
+    by_turn = outward(np.where(applies, count * rate + constant, 0.0) + condition, lost)
     found = outward(by_step + condition, by_step, lost, condition), np.where(applies, by_turn, np.inf)
     smallest = np.array([each.min(axis=0) for each in found])
     worst = int(np.argmax(smallest.min(axis=0)))
@@ -221,22 +222,36 @@ def _ends(weights: NetworkWeights, index: int) -> tuple[np.ndarray, np.ndarray]:
     return layer.alpha + np.minimum(layer.w, 0.0), layer.alpha + np.maximum(layer.w, 0.0)
 
 
+def _product_growth(weights: NetworkWeights, index: int) -> ProductGrowth:
+    low, high = _ends(weights, index)
+    return ProductGrowth.of(kappa_low=low, kappa_high=high, step_size=weights.stack[index].step_size)
+
+
 def _form_choices(weights: NetworkWeights, used: Sequence[int], steps: int) -> Iterator[list[np.ndarray]]:
     """Forms of all layers, such that those with an index in ``used`` grow alike; one list for each extra growth."""
-    smallest = 0.0
-    for index in used:
+    smallest = max(float(np.max(_best_rates(weights, index))) for index in used)
+    for rate in _rates_tried(smallest, steps):
+        yield _forms_within(weights, rate)
+
+
+def _rates_tried(smallest: float, steps: int) -> list[float]:
+    return [smallest * (1 + 1e-12) + extra / steps for extra in EXTRA_GROWTH]
+
+
+def _best_rates(weights: NetworkWeights, index: int) -> np.ndarray:
+    """thm-J (b) of every neuron in its best form."""
+    (low, high), h = _ends(weights, index), weights.stack[index].step_size
+    best = forms.best_form(kappa_low=low, kappa_high=high, step_size=h)
+    return np.asarray(jacobian.rate_bound(kappa_low=low, kappa_high=high, form=best, step_size=h))
+
+
+def _forms_within(weights: NetworkWeights, rate: float) -> list[np.ndarray]:
+    """Of every neuron the form with the largest r_a that grows by ``rate`` at most, or its best one if none does."""
+    chosen = []
+    for index, layer in enumerate(weights.stack):
         low, high = _ends(weights, index)
-        step_size = weights.stack[index].step_size
-        best = forms.best_form(kappa_low=low, kappa_high=high, step_size=step_size)
-        rates = jacobian.rate_bound(kappa_low=low, kappa_high=high, form=best, step_size=step_size)
-        smallest = max(smallest, float(np.max(rates)))
-    for extra in EXTRA_GROWTH:
-        rate = smallest * (1 + 1e-12) + extra / steps
-        chosen = []
-        for index, layer in enumerate(weights.stack):
-            low, high = _ends(weights, index)
-            chosen.append(forms.form_within(rate=rate, kappa_low=low, kappa_high=high, step_size=layer.step_size))
-        yield chosen
+        chosen.append(forms.form_within(rate=rate, kappa_low=low, kappa_high=high, step_size=layer.step_size))
+    return chosen
 
 
 def _invariant(
@@ -254,6 +269,47 @@ def _invariant(
     ]
 
 
+def _by_turns(
+    weights: NetworkWeights,
+    states: Sequence[StateLogs],
+    growths: Sequence[ProductGrowth],
+    used: Sequence[int],
+    steps: int,
+) -> Iterator[list[LayerConstants]]:
+    """Constants with the rates of thm-J (f) where they are smaller, one list for each extra growth.   thm-G-turns
+
+    A neuron whose form grows by more than the rate that is tried has products of k steps ≤ K_a e^{k hλ} instead, and
+    the largest K_a of a layer is a factor of all that enters it. Nothing where (f) makes no layer grow less.
+    """
+    known = [_best_rates(weights, index) for index in used]
+    least = [np.minimum(rates, growths[index].rate) for rates, index in zip(known, used, strict=True)]
+    smallest = max(float(rates.max()) for rates in least)
+    if smallest >= max(float(rates.max()) for rates in known):
+        return
+    for rate in _rates_tried(smallest, steps):
+        chosen = _forms_within(weights, rate)
+        found = []
+        for index, (constants, form) in enumerate(zip(_invariant(weights, states, chosen), chosen, strict=True)):
+            (low, high), layer = _ends(weights, index), weights.stack[index]
+            by_step = jacobian.rate_bound(kappa_low=low, kappa_high=high, form=form, step_size=layer.step_size)
+            by_turn, log_constant = growths[index].in_form(form)
+            turns = np.isfinite(by_turn) & (by_step > rate * (1 + 1e-9))
+            grown = np.where(turns, by_turn, by_step + state_bounds.ALLOWANCE * state_bounds.conditioning(layer, form))
+            entered = float(np.max(log_constant, where=turns, initial=0.0))
+            found.append(_with_entry(constants, float(grown.max()), entered))
+        yield found
+
+
+def _with_entry(constants: LayerConstants, rate: float, log_factor: float) -> LayerConstants:
+    """This rate, and what enters the layer, from below or by a parameter, larger by a factor."""
+    return replace(
+        constants,
+        rate=rate,
+        log_climbs={level: log + log_factor for level, log in constants.log_climbs.items()},
+        log_direct={name: log + log_factor for name, log in constants.log_direct.items()},
+    )
+
+
 def _path_sum(constants: Sequence[LayerConstants], source: int, target: int, rate: float, steps: int) -> float:
     """``gradient.log_route_path_sum``, vectorised over the steps."""
     sums = routes.log_route_sums(
@@ -269,8 +325,9 @@ def _path_sum(constants: Sequence[LayerConstants], source: int, target: int, rat
 def _gradients(
     weights: NetworkWeights, states: Sequence[StateLogs], steps: int, target_bound: float
 ) -> list[Mapping[str, LogBound]]:
-    """For every layer and parameter the smallest bound over forms and over the two theorems."""
+    """For every layer and parameter the smallest bound over forms and over the three theorems."""
     count = len(weights.stack)
+    growths = [_product_growth(weights, index) for index in range(count)]
     maximum = [
         replace(layer_constants, rate=float(layer_constants.rate))
         for layer_constants in gradient.maximum_constants(weights.stack, states)
@@ -280,6 +337,7 @@ def _gradients(
     for source in range(1, count + 1):
         used = range(source - 1, count)
         candidates = [("thm-G", _invariant(weights, states, c)) for c in _form_choices(weights, used, steps)]
+        candidates += [("thm-G-turns", c) for c in _by_turns(weights, states, growths, used, steps)]
         candidates.append(("thm-G-inf", maximum))
         common = [_common(constants, source, steps) for _, constants in candidates]
         best: dict[str, LogBound] = {}

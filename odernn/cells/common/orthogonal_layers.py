@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from odernn.cells.common.learned_initial_states import LearnedInitialStates
+from odernn.cells.common.modrelu_layers import ModReLULayer, ModReLUNetwork
 from odernn.cells.common.sequences import State
-from odernn.cells.recurrent import RecurrentLayer, StepFunction
+from odernn.cells.recurrent import StepFunction
 from odernn.executions import dense
 from odernn.orthogonal.cayley import in_float64, modrelu
 
@@ -72,19 +72,17 @@ class HiddenJacobian:
         return f"singular values of ∂h_t/∂h_(t−1) ≤ {self.largest:.6g}, {low} (defect of W {self.defect:.2g}){jumps}"
 
 
-class OrthogonalLayer(dense.FusedLayer, RecurrentLayer, ABC):
+class OrthogonalLayer(dense.FusedLayer, ModReLULayer, ABC):
     """h_n = modReLU(W h_{n−1} + x; b) with an orthogonal W that is made from free entries; b and h0 may be None."""
 
     offered: ClassVar[tuple[dense.Name, ...]] = ("torch", "cpu", "cuda")
-    b: nn.Parameter | None
-    h0: nn.Parameter | None
 
     @abstractmethod
     def recurrent_matrix(self) -> Tensor:
         """W (n, n) with the weights as they are now; differentiable."""
 
     def stepper(self) -> StepFunction:
-        W_T, b = self.recurrent_matrix().T, self.b
+        W_T, b = self.recurrent_matrix().T, self.biases()
 
         def step(state: State, x: Tensor) -> State:
             (h,) = state
@@ -94,7 +92,7 @@ class OrthogonalLayer(dense.FusedLayer, RecurrentLayer, ABC):
         return step
 
     def dense_recurrence(self) -> dense.DenseRecurrence:
-        return dense.orthogonal_recurrence(self.recurrent_matrix(), self.b)
+        return dense.orthogonal_recurrence(self.recurrent_matrix(), self.biases())
 
     def drive_weights(self) -> tuple[Tensor, None]:
         return self.like, None
@@ -103,15 +101,16 @@ class OrthogonalLayer(dense.FusedLayer, RecurrentLayer, ABC):
         if not self.is_on_device():
             return super().fused(drives, state)
         (h0,) = state
-        return (dense.orthogonal(drives, W=self.recurrent_matrix(), b=self.b, h0=h0, execution=self.execution),)
+        W, b = self.recurrent_matrix(), self.biases()
+        return (dense.orthogonal(drives, W=W, b=b, h0=h0, execution=self.execution),)
 
     def hidden_jacobian(self) -> HiddenJacobian:
         """Bounds on ∂h_t/∂h_{t−1} for the weights as they are now, see ``HiddenJacobian``."""
         with torch.no_grad():
-            return HiddenJacobian.of(self.recurrent_matrix(), self.b)
+            return HiddenJacobian.of(self.recurrent_matrix(), self.biases())
 
 
-class OrthogonalNetwork(dense.FusedNetwork, LearnedInitialStates, ABC):
+class OrthogonalNetwork(dense.FusedNetwork, ModReLUNetwork, ABC):
     """A network of such layers."""
 
     def recurrent_matrices(self) -> tuple[Tensor, ...]:

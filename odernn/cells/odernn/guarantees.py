@@ -235,6 +235,6 @@ def _guarantees(contraction: Certificate, solvability: Certificate) -> Guarantee
     """With nothing implied about the rest."""
     nothing = {
         name: Certificate(name, None, False, None, "no theorem about matrix coefficients is used")
-        for name in ("energy", "symplecticity", "reversibility", "invertibility", "order")
+        for name in ("energy", "symplecticity", "reversibility", "invertibility", "order", "sensitivity")
     }
     return Guarantees(contraction=contraction, solvability=solvability, **nothing)

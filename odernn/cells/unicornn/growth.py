@@ -83,6 +83,16 @@ def check_same_limit(values: Sequence[float], growth: float, steps: int) -> None
         )
 
 
+def check_forms(dt: Sequence[float], alpha: Sequence[float]) -> None:
+    """Nothing, or an error about the first layer with α dt² > STIFFEST, where thm-J (g) may have no form."""
+    for layer, (step, stiffness) in enumerate(zip(dt, alpha, strict=True), 1):
+        if stiffness * step**2 > STIFFEST:
+            raise ValueError(
+                f"alpha dt² of layer {layer} is {stiffness * step**2:.4g}, but growth is limited in forms that exist "
+                f"for αh² < 4. Choose alpha dt² ≤ {STIFFEST}, or leave growth and steps out."
+            )
+
+
 def checked_limit(
     growth: float | None, steps: int | None, dt: Sequence[float], alpha: Sequence[float]
 ) -> GrowthLimit | None:
@@ -104,10 +114,5 @@ def checked_limit(
             f"growth is {growth} in steps={steps}, more than e^{MOST_A_STEP:g} a step, which limits nothing that "
             "trains. Give a smaller growth, or leave growth and steps out."
         )
-    for layer, (step, stiffness) in enumerate(zip(dt, alpha, strict=True), 1):
-        if stiffness * step**2 > STIFFEST:
-            raise ValueError(
-                f"alpha dt² of layer {layer} is {stiffness * step**2:.4g}, but growth is limited in forms that exist "
-                f"for αh² < 4. Choose alpha dt² ≤ {STIFFEST}, or leave growth and steps out."
-            )
+    check_forms(dt, alpha)
     return GrowthLimit(value, int(steps))

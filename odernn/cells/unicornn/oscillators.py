@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Unpack
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +24,7 @@ from odernn.cells.unicornn.arguments import (
     checked_mode,
     checked_skip,
 )
-from odernn.cells.unicornn.growth import LIMIT, check_same_limit, checked_limit
+from odernn.cells.unicornn.growth import LIMIT, check_forms, check_same_limit, checked_limit
 from odernn.cells.unicornn.layer import UnICORNNLayer
 from odernn.executions.recurrence import Backward, StepCoefficients
 
@@ -96,6 +96,18 @@ class OscillatorStack(RecurrentNetwork):
         super().reset_parameters(generator)
         for index, layer in enumerate(self.layers):
             layer.limit_growth(self.dt[index // self.directions], self.alpha[index // self.directions])
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """A state whose dt and α, each admissible alone, leave a limited network without its forms is refused."""
+        values = [state_dict.get(prefix + name, own) for name, own in (("dt", self.dt), ("alpha", self.alpha))]
+        are_read = all(isinstance(v, Tensor) and v.shape == self.dt.shape and not v.is_meta for v in values)
+        if self.limit is not None and are_read:
+            errors: list[str] = rest[-1]
+            try:
+                check_forms(*(each.tolist() for each in values))
+            except ValueError as error:
+                errors.append(str(error))
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def sources(self, layer: int) -> tuple[int, int | None]:
         """The levels that layer l = 1..L sees: (l−1, l−S−1 or None). Level 0 is the input, level k is y^k."""

@@ -36,6 +36,7 @@ def alone(is_wanted: bool = True) -> Iterator[None]:
     if not is_wanted:
         yield
         return
+    _begin_thread()
     with _lock:
         threads = given_threads()
         _saved.append(threads)
@@ -48,6 +49,13 @@ def alone(is_wanted: bool = True) -> Iterator[None]:
             _saved.pop()
         if threads > 1:
             torch.set_num_threads(threads)
+
+
+def _begin_thread() -> None:
+    """Have torch tell this thread how many it has: until it is asked, MKL takes as many as there are processors here,
+    and sums in another order.
+    """
+    torch.get_num_threads()
 
 
 def given_threads() -> int:
@@ -76,6 +84,7 @@ def share(tasks: list[Callable[[], Any]], threads: int) -> None:
     errors: list[BaseException] = []
 
     def work() -> None:
+        _begin_thread()
         with torch.inference_mode(is_inference), torch.no_grad():  # which every thread has to be told
             while True:
                 try:

@@ -242,7 +242,7 @@ def test_no_product_exceeds_rate_and_constant(name: str) -> None:
             assert room >= 0, (form, steps)
             nearest = min(nearest, room)
     # where a constant input decides, λ is its rate, and the function V has no bound on its eigenvector
-    assert nearest == math.inf if name in ("a saddle that decides", "stiff") else nearest < 2.0
+    assert nearest == math.inf if name in ("a saddle that decides", "stiff") else nearest < 0.1, nearest
 
 
 @pytest.mark.parametrize("name", ["resonant", "wide", "nearly a drift", "a drift"])
@@ -258,8 +258,8 @@ def test_without_the_constant_products_exceed(name: str, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in ("a saddle that decides", "stiff")])
 @pytest.mark.parametrize("share", [0.01, 0.2, 0.9])
-def test_the_constant_is_that_of_the_extremal_function_up_to_a_turn(name: str, share: float) -> None:
-    """V/‖·‖_a over all directions, V added up field by field; more by at most the growth in the longer arc, twice."""
+def test_the_constant_is_that_of_the_extremal_function(name: str, share: float) -> None:
+    """V/‖·‖_a over all directions, V added up field by field: the quotient of its largest and its least value."""
     low, high, h = CASES[name]
     rate, form = bound_of(low, high, h), share * 4 / h**2
     low, high = min(ways(low, high, h), key=lambda ends: abs(excess(rate / h, ends[0], ends[1], h)))
@@ -273,8 +273,7 @@ def test_the_constant_is_that_of_the_extremal_function_up_to_a_turn(name: str, s
     arrays = [np.array(value) for value in (rate / h, low, high, h)]
     turn = switching._HalfTurn.of(*arrays)
     found = float(turn.log_constant(np.array(form), arrays[3]))
-    longer = float(turn.rate * np.maximum(turn.slow_time, turn.fast_time))
-    assert exact - 1e-4 <= found <= exact + 2 * longer + 1e-4  # what adding up leaves
+    assert found == pytest.approx(exact, abs=1e-4)  # what adding up leaves
     assert product_bound(low, high, h, form, 5) <= 5 * rate + found + 1e-9
 
 

@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from odernn import IntegratorRNN, cells, families, fields, tableaus
+from odernn import cells
 from odernn.bounds import certify
 from odernn.bounds.network import decoupled, gated
-from odernn.bounds.network.field import log_at_rest
 from odernn.bounds.network.sweeps import NOTHING, StepConstants, log_gradients
 from odernn.cells.clockwork import ClockworkRNN
 from odernn.cells.indrnn import IndRNN
-from odernn.integrators.guarantees import push_from_rest
-from tests.odernn.bounds.small_networks import F64, bent, drawn, norm, vertices
+from tests.odernn.bounds.small_networks import F64, bent, norm, vertices
 
 # --- neurons alone, gates, clocks
 
@@ -130,61 +128,3 @@ def test_rates_of_a_clockwork_bound_every_choice_of_slopes() -> None:
         jacobians = (torch.diag(1 - acting) + torch.diag(acting) @ D @ W for D in vertices(3))
         worst = max(map(norm, jacobians))
         assert 0.5 * math.exp(rate) < worst <= math.exp(rate) * (1 + 1e-12)
-
-
-# --- fields
-
-
-def test_a_push_from_rest_is_what_one_step_can_do() -> None:
-    for method, kind in itertools.product(("rk4", "euler"), (fields.Monotone, fields.Semilinear)):
-        field = kind.random(3, generator=drawn(1), dtype=F64)
-        network = IntegratorRNN(field, tableaus.get(method), dt=0.2, input_size=3, dtype=F64)
-        rest = max(
-            float(field((torch.zeros(3, dtype=F64),), x)[0].norm())
-            for x in 30 * torch.randn(200, 3, generator=drawn(2), dtype=F64)
-        )
-        push = push_from_rest(network.layers[0].method, field, 0.2, rest)
-        step = network.layers[0].stepper()
-        drives = 30 * torch.randn(200, 3, generator=drawn(2), dtype=F64)
-        moved = float(step((torch.zeros(200, 3, dtype=F64),), drives)[0].detach().norm(dim=1).max())
-        assert push is not None and 0.3 * push < moved <= push
-    stiff = fields.Semilinear.random(3, generator=drawn(1), dtype=F64)
-    assert push_from_rest(families.gauss(1), stiff, 50.0, 1.0) is None
-
-
-def test_a_field_at_rest_is_as_large_as_its_bound_under_large_drives_and_no_larger() -> None:
-    for kind, options in (
-        (fields.Oscillator, {"alpha": 1.3}),
-        (fields.Monotone, {}),
-        (fields.CoupledOscillator, {"gamma": 1.0, "epsilon": 0.5}),
-        (fields.SeparableHamiltonian, {}),
-    ):
-        field = kind.random(4, **options, generator=drawn(1), dtype=F64)
-        rest = tuple(torch.zeros(4, dtype=F64) for _ in field.blocks)
-        drives = 40.0 * torch.tensor(list(itertools.product((-1.0, 1.0), repeat=4)), dtype=F64)
-        largest = max(float(torch.cat(field(rest, x)).norm()) for x in drives)
-        bound = math.exp(log_at_rest(field))
-        assert 0.25 * bound < largest <= bound, kind
-        if kind is fields.Oscillator:
-            assert largest > (1 - 1e-9) * bound  # every neuron is pushed by 1
-
-
-def test_no_state_on_an_oscillator_exceeds_its_bound() -> None:
-    field = fields.Oscillator.random(3, alpha=0.7, generator=drawn(3), dtype=F64)
-    for method in ("implicit midpoint", "rk4", "stoermer verlet"):
-        network = IntegratorRNN(field, tableaus.get(method), dt=0.2, input_size=1, dtype=F64, generator=drawn(4))
-        bound = certify(network, input_bound=50.0, steps=6).layers[0]["‖X_n‖₂, n ≤ N"].log
-        assert bound is not None
-        with torch.no_grad():
-            for u in 50.0 * torch.randn(6, 40, 1, generator=drawn(5), dtype=F64).sign(), torch.full((6, 1, 1), 50.0):
-                _, blocks = network(u.to(F64))
-                assert math.log(float(torch.cat(blocks, -1).norm(dim=-1).max())) <= bound
-
-
-def test_fields_that_oscillate_with_their_input_have_no_bound_at_rest() -> None:
-    network = IntegratorRNN(
-        fields.LinearOscillator(torch.ones(2, dtype=F64)), tableaus.get("rk4"), dt=0.1, input_size=1, dtype=F64
-    )
-    lines = certify(network, input_bound=1.0, steps=3).layers[0]
-    assert "as large as its input" in lines["‖X_n‖₂, n ≤ N"].about
-    assert lines["‖∂X_N/∂X_1‖₂, X = (y, z)"].log is not None

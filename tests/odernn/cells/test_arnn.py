@@ -379,3 +379,16 @@ def test_a_network_says_what_it_is():
     assert "dt=0.3, shared=True, activation='tanh', bias=False" in repr(arnn12(shared=True, bias=False))
     assert "dt=0.2, scheme='leapfrog', activation='relu'" in repr(arnn22(activation="relu"))
     assert "dt=?" in repr(ARNN22(2, N, dt=0.1, device="meta"))
+
+
+@pytest.mark.parametrize("cell", [ARNN12, ARNN22])
+def test_each_layer_steps_with_its_own_dt(cell):
+    """A network of three is its layers one after another, each a network of its own dt: none is another one's."""
+    model, u = loud(cell(2, N, 3, dt=[0.1, 0.25, 0.4], dtype=F64)), normal(6, 3, 2)
+    assert [float(layer.dt) for layer in model.layers] == [0.1, 0.25, 0.4] and "dt=[0.1, 0.25, 0.4]" in repr(model)
+    rows = u
+    for layer, dt in zip(model.layers, (0.1, 0.25, 0.4), strict=True):
+        alone = cell(rows.shape[-1], N, dt=dt, dtype=F64)
+        alone.layers[0].load_state_dict({k: v for k, v in layer.state_dict().items() if k != "dt"}, strict=False)
+        rows, _ = alone(rows)
+    torch.testing.assert_close(model(u)[0], rows, rtol=0, atol=1e-14)

@@ -205,6 +205,30 @@ def test_a_state_of_another_limit_is_refused_and_frozen_parameters_have_gradient
     assert all(torch.equal(each, wanted[name]) for name, each in model.bptt(u, by_output).items())
 
 
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("name", ["dt", "alpha", "both"])
+def test_a_state_whose_forms_do_not_exist_is_refused_and_keeps_dt_and_alpha(name: str, strict: bool) -> None:
+    """α dt² > 3.999, each of the two admissible alone; without a limit of growth such a state is one like any other."""
+    names = ["dt", "alpha"] if name == "both" else [name]
+    options = {"dt": 0.3, "alpha": [1.0, 2.0], "dtype": F64}
+    stiff = UnICORNN(2, 3, 2, **{**options, "dt": 0.9 if "dt" in names else 0.3}, growth=3.0, steps=20)
+    state = stiff.state_dict()
+    if "alpha" in names:
+        state["alpha"] = torch.tensor([1.0, 45.0] if name == "alpha" else [1.0, 4.95], dtype=F64)
+    else:
+        state["dt"], state["alpha"] = torch.tensor([0.3, 0.95], dtype=F64), torch.tensor([1.0, 4.5], dtype=F64)
+    model = UnICORNN(2, 3, 2, **options, growth=3.0, steps=20)
+    before = model.dt.tolist(), model.alpha.tolist()
+    with pytest.raises(RuntimeError, match=r"alpha dt² of layer 2 is 4\.0.*Choose alpha dt² ≤ 3\.999"):
+        model.load_state_dict(state, strict=strict)
+    assert (model.dt.tolist(), model.alpha.tolist()) == before
+    alone = UnICORNN(2, 3, 2, **options, growth=3.0, steps=20)
+    with pytest.raises(RuntimeError, match=r"alpha dt² of layer 2"):
+        alone.load_state_dict({"alpha": torch.tensor([1.0, 45.0], dtype=F64)}, strict=False)
+    free = {key: value for key, value in state.items() if key in ("dt", "alpha")}
+    UnICORNN(2, 3, 2, **options).load_state_dict(free, strict=False)
+
+
 REFUSED = [
     ({"growth": 3.0}, "growth=3.0 is given without steps"),
     ({"steps": 3}, "steps=3 is given without growth"),

@@ -198,3 +198,26 @@ def is_as_new() -> bool:
     thread.start()
     thread.join(5)
     return found == [3, 3, 3] and not threads._saved
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_shared_products_have_the_same_bits_each_time_and_as_one_after_another(
+    monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype
+):
+    """A helper that MKL gave more threads summed in another order, and which helper took a range was chance."""
+    monkeypatch.setattr(threads, "PRODUCT_A_THREAD", 1)
+    a, b = (torch.randn(8000, 64, generator=torch.Generator().manual_seed(k)).to(dtype) for k in (0, 1))
+    threads._pool().shutdown()
+    threads._pool.cache_clear()  # helpers that torch has told nothing yet
+
+    def product() -> torch.Tensor:
+        out = torch.zeros(64, 64, dtype=dtype)
+        with threads.alone():
+            threads.add_products([(out, a.T, b)])
+        return out
+
+    alone = torch.zeros(64, 64, dtype=dtype)
+    with threads.alone():
+        for i, j in ((0, 21), (21, 42), (42, 64)):
+            alone[i:j].addmm_(a.T[i:j], b)
+    assert all(torch.equal(product(), alone) for _ in range(20))

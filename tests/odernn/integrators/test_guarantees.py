@@ -322,3 +322,59 @@ def test_named_cells_state_what_their_field_and_method_imply():
         assert found.contraction.holds is None and found.contraction.value > 1.0
     with pytest.raises(NotImplementedError, match="ARNN12Layer is not one of the library's fields"):
         ARNN12(2, 3, dt=0.1).guarantees()
+
+
+# --- sensitivity to the drive
+
+
+ONE_STAGE = {"implicit midpoint": tableaus.IMPLICIT_MIDPOINT, "implicit euler": tableaus.IMPLICIT_EULER}
+
+
+def moved_by_drives(method, field, h, count: int = 12) -> float:
+    """The largest ‖Δx_N‖ / Σ ‖Δdrive_n‖ of runs from one state, drives near and far."""
+    worst = 0.0
+    for scale in (1e-3, 1.0, 30.0):
+        x = other = normal(200, field.hidden_size, seed=1, scale=2.0)
+        total = torch.zeros(200, dtype=F64)
+        for n in range(count):
+            drive = normal(200, field.drive_size, seed=n, scale=2.0)
+            change = normal(1, field.drive_size, seed=99, scale=scale) if n % 3 else 0 * drive[:1]
+            x, other = steps(method, field, h, x, drive), steps(method, field, h, other, drive + change)
+            total += change.norm(dim=1)
+            worst = max(worst, float(((x - other).norm(dim=1) / total.clamp(min=1e-300)).max()))
+    return worst
+
+
+@pytest.mark.parametrize("per_neuron", [False, True])
+@pytest.mark.parametrize("name", ONE_STAGE)
+def test_drives_move_states_by_no_more_than_is_said(name: str, per_neuron: bool) -> None:
+    h = torch.tensor([0.9, 0.05, 0.4], dtype=F64) if per_neuron else 0.4
+    for field in (Monotone(normal(4, 3)), SkewLinear(normal(3, 3)), SkewLinear(0 * normal(3, 3))):
+        certificate = guarantees_of(ONE_STAGE[name], field, h).sensitivity
+        assert certificate.holds and "from one state" in certificate.because
+        found = moved_by_drives(ONE_STAGE[name], field, h)
+        assert found <= certificate.value * (1 + 1e-6)
+        if isinstance(field, SkewLinear) and not per_neuron and not field.S.any():
+            assert found > 0.999 * certificate.value  # attained where the field does not see the state
+
+
+def test_sensitivity_is_not_implied_by_stability_alone_nor_without_a_constant_of_the_drive() -> None:
+    monotone = Monotone(normal(4, 3))
+    for method, words in (
+        (families.gauss(2), "no theorem here on perturbed drives"),
+        (EULER, "has its stage at a = 0"),
+        (tableaus.SYMPLECTIC_EULER, "no theorem here on perturbed drives"),
+    ):
+        certificate = guarantees_of(method, monotone, 0.1).sensitivity
+        assert certificate.holds is None and certificate.value is None and words in certificate.because
+    rough = guarantees_of(tableaus.IMPLICIT_EULER, Antisymmetric(normal(3, 3), 0.1), 0.1).sensitivity
+    assert rough.holds is None and "not known to be monotone" in rough.because
+
+    class Doubled(SkewLinear):
+        """Sees twice the drive: it does not inherit the constant."""
+
+        def __call__(self, state, drive):
+            return super().__call__(state, 2 * drive)
+
+    unknown = guarantees_of(tableaus.IMPLICIT_EULER, Doubled(normal(3, 3)), 0.1).sensitivity
+    assert unknown.holds is None and "Doubled" in unknown.because

@@ -9,9 +9,9 @@ import pytest
 import torch
 from numpy import tanh
 
-from odernn import tableaus
+from odernn import families, tableaus
 from odernn.fields.oscillator import Oscillator
-from odernn.integrators import step
+from odernn.integrators import coefficients_for, prepared, step
 from tests.tiers import spread
 
 W, ALPHA, X = 0.8, 1.1, 0.3
@@ -127,3 +127,18 @@ def test_stoermer_verlet_keeps_the_energy_for_a_thousand_steps_and_euler_does_no
             y, z = one_step(name, y, z, 0.1)
         drift[name] = abs(float(field.energy((y, z), scalar(X))) - start)
     assert drift["stoermer verlet"] < 1e-2 < drift["euler"]
+
+
+@pytest.mark.parametrize("method", [tableaus.get("rk4"), tableaus.get("stoermer verlet"), families.gauss(2)])
+def test_a_method_as_floats_makes_the_same_step_in_one_graph(method):
+    """Made outside of what torch.compile traces: torch 2.11 takes no exact method as a constant."""
+    field, h = Oscillator(torch.tensor([0.8, -0.3], dtype=torch.float64), alpha=ALPHA), 0.2
+    table, state, drive = coefficients_for(method, field), tuple(torch.eye(2, dtype=torch.float64)), torch.ones(2)
+    expected = prepared(method, field, h)(state, drive).state
+    assert coefficients_for(table, field) is table
+
+    def stepped(y, z):
+        return prepared(table, Oscillator(field.w, alpha=ALPHA), h)((y, z), drive).state
+
+    for found in (stepped, torch.compile(stepped, backend="eager", fullgraph=True)):
+        torch.testing.assert_close(found(*state), expected, rtol=0, atol=0)

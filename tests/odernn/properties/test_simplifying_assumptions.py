@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from flint import fmpq
 
+from odernn.properties.order import order
 from odernn.properties.simplifying_assumptions import B, C, D, quadrature_order, stage_order
 from odernn.tableaus.families import FAMILIES, gauss, lobatto_pair
 from odernn.tableaus.tableau import ButcherTableau, PartitionedTableau
@@ -105,3 +106,16 @@ def test_a_pair_is_asked_about_its_halves():
     with pytest.raises(TypeError, match=r"\.position"):
         B(pair)
     assert B(pair.position).value == 4 and C(lobatto_pair(4).momentum).value == 2
+
+
+@pytest.mark.parametrize("digits", [None, 12])
+def test_weights_that_do_not_add_up_to_one_integrate_nothing(digits: int | None):
+    """B counts from 1: bᵀ1 = 3/4 fails at once, although bᵀc = 1/2 and B(2) alone would hold."""
+    b = [fmpq(1, 4), fmpq(1, 2)] if digits is None else ["0.25", "0.5"]
+    method = ButcherTableau([[0, 0], [1, 0]], b, digits=digits)
+    assert by_definition(method.A, method.b, "B", 2) == [0]
+    for found in (B(method), B(method, 1), B(method, 2), quadrature_order(method)):
+        assert (found.value, found.holds, found.witness) == (0, False, (1, fmpq(-1, 4)))
+        assert found.because == "bᵀ1 − 1 = -1/4"
+    assert stage_order(method).value == 0 and order(method).value == 0
+    assert str(order(method).witness) == "Φ(τ) − 1 = -1/4"

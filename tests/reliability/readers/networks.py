@@ -115,7 +115,34 @@ def _safetensors_seeds() -> list[bytes]:
     return [save(state), save({name: value.double() for name, value in state.items()}), save(large)]
 
 
+TRUE = 4
+"""Times that a file that is read stands among the seeds: more of what is made of them gets past the first refusal."""
+
+
 def _pt_seeds() -> list[bytes]:
+    state = _model().state_dict()
+    short = [name for name, value in state.items() if value.shape == (2,)]
+    repeated = [state | {name: _repeated(2, 0.1)} for name in short]
+    tied = state | {short[0]: state[short[-1]]}
+    return [*TRUE * [*_true_pt(state, *repeated, tied), _old_format(state)], *_refused_pt()]
+
+
+def _repeated(size: int, value: float) -> Any:
+    """One number, repeated."""
+    import torch
+
+    return torch.full((1,), value).expand(size)
+
+
+def _old_format(value: Any) -> bytes:
+    import torch
+
+    buffer = io.BytesIO()
+    torch.save(value, buffer, _use_new_zipfile_serialization=False)
+    return buffer.getvalue()
+
+
+def _refused_pt() -> list[bytes]:
     import torch
 
     state = _model().state_dict()
@@ -123,32 +150,50 @@ def _pt_seeds() -> list[bytes]:
         warnings.simplefilter("ignore")  # that nested tensors may change
         nested = torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)])
     contents: list[Any] = [
-        state,
         {"w": torch.zeros(2).to_sparse()},
         {"w": nested},
         {"a": Bait()},
-        {"w": torch.zeros(1).expand(9, 9)},
+        {"w": torch.zeros(1).expand(2**28)},
+        {"state_dict": state, "epoch": 3},
+        list(state.values()),
+        {"w": torch.zeros(2, device="meta")},
     ]
-    contents += [{"state_dict": state, "epoch": 3}, list(state.values()), {"w": torch.zeros(2, device="meta")}]
-    found = []
-    for value in contents:
-        for is_zip in (True, False):
-            buffer = io.BytesIO()
-            torch.save(value, buffer, _use_new_zipfile_serialization=is_zip)
-            found.append(buffer.getvalue())
+    found = [*_true_pt(*contents), *map(_old_format, contents)]
     packed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(found[0])) as old, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(_true_pt(state)[0])) as old,
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
         for member in old.infolist():
             new.writestr(member.filename, old.read(member))
     return [*found, packed.getvalue(), pickle.dumps({"a": Bait()}), pickle.dumps({"w": [1.0]}, protocol=2)]
 
 
+def _true_pt(*values: Any) -> list[bytes]:
+    import torch
+
+    found = []
+    for value in values:
+        buffer = io.BytesIO()
+        torch.save(value, buffer)
+        found.append(buffer.getvalue())
+    return found
+
+
 def _inputs_pt_seeds() -> list[bytes]:
     import torch
 
-    buffer = io.BytesIO()
-    torch.save({"inputs": torch.zeros(4, 3, 2), "y": torch.ones(3)}, buffer)
-    return [buffer.getvalue(), *_pt_seeds()]
+    inputs = torch.linspace(0, 1, 24).view(4, 3, 2)
+    values: list[Any] = [
+        {"inputs": torch.zeros(4, 3, 2), "y": torch.ones(3)},
+        {"x": inputs.double(), "labels": torch.arange(3)},
+        {"inputs": inputs.half(), "targets": inputs.half()},
+        {"inputs": torch.zeros(1).expand(4, 3, 2)},
+        {"X": inputs[1:, ::2], "y": inputs.bool()},
+        inputs,
+        inputs.to(torch.int16),
+    ]
+    return [*TRUE * _true_pt(*values), *_refused_pt()]
 
 
 def _described(name: str, folder: Path, content: bytes) -> object:
@@ -240,7 +285,7 @@ READERS = (
     ),
     Reader("checkpoint", "bytes", _checkpoint, _checkpoint_seeds, _TRAINING, _CHECKPOINTS),
     Reader("weights .safetensors", "bytes", partial(_weights, "safetensors"), _safetensors_seeds, _BOTH, _WEIGHTS),
-    Reader("weights .pt", "bytes", partial(_weights, "pt"), _pt_seeds, _BOTH, _WEIGHTS),
+    Reader("weights .pt", "pt", partial(_weights, "pt"), _pt_seeds, _BOTH, _WEIGHTS),
     *(
         Reader(f"weights, {name}", kind, partial(_described, name), partial(_described_seeds, name), _BOTH, _WEIGHTS)
         for name, kind in (("network.toml", "toml"), ("run.json", "json"), ("header", "json"))
@@ -251,7 +296,7 @@ READERS = (
     ),
     Reader(
         "inputs .pt",
-        "bytes",
+        "pt",
         partial(_numbers, "pt"),
         _inputs_pt_seeds,
         _MODEL,

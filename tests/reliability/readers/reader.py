@@ -35,7 +35,7 @@ class Bait:
 class Reader:
     """name; ``read`` puts the bytes where the reader finds them, in a folder of its own, and reads them; true files.
 
-    kind        how inputs are changed: json, toml, text, bytes
+    kind        how inputs are changed: json, toml, text, bytes, pt
     errors      names of the classes that its documentation has, "module:Class", with blanks between them
     modules     whose text decides: if it changes, what was counted before counts no more
     names_file  whether an error says which file; otherwise who calls it does
@@ -55,9 +55,12 @@ class Reader:
 
     def digest(self) -> str:
         hasher = hashlib.sha256()
-        for name in (*self.modules.split(), "odernn.foreign", "tests.reliability.mutants"):
+        for name in (*self.modules.split(), "odernn.foreign", "tests.reliability.mutants", *self._changes()):
             hasher.update(Path(inspect.getsourcefile(importlib.import_module(name)) or "").read_bytes())
         return hasher.hexdigest()[:16]
+
+    def _changes(self) -> tuple[str, ...]:
+        return ("tests.reliability.pickled",) if self.kind == "pt" else ()
 
 
 def put(folder: Path, name: str, content: bytes) -> Path:

@@ -22,7 +22,7 @@ from verification import verdict
 from verification.adversary import chain
 from verification.cases.state_bound import refute
 from verification.cases.state_bound.judge import judge
-from verification.cases.state_bound.ratios import Evidence, Trial, reading_of
+from verification.cases.state_bound.ratios import Evidence, Trial, ratio_of, reading_of
 from verification.certify import balls
 from verification.certify.second import intervals as second
 from verification.claim import Claim, Hypothesis, Part, StateBound
@@ -411,3 +411,18 @@ def test_bound_that_depends_on_the_effective_step_is_not_proved_for_all_of_them(
     )
     (found,) = judge(claim, evidence(printed))
     assert found.verdict == verdict.NOT_REFUTED
+
+
+def test_a_ratio_holds_the_critical_step_and_the_last_one_each_with_its_own_bound(coarse: SearchPoint) -> None:
+    """Steps count from 1; of equal ratios the last is critical; the end is n = N, whatever was critical."""
+    point = replace(coarse, steps=6, hidden_size=9)
+    part = Part("position", "euclidean", lambda s, n: 0, lambda s, iv: 0)
+    values, bounds = np.array([30.0, 8.0, 2.0, 16.0, 6.0, 3.0]), np.log([64.0, 4.0, 1.0, 8.0, 16.0, 32.0])
+    found = ratio_of(part, replace(resonant(coarse), point=point, values=values), bounds)
+    norm = math.log(3)  # of 9 equal neurons
+    assert found.step == 4 and found.log == pytest.approx(math.log(2) + norm)
+    assert (found.log_worst, found.log_bound) == pytest.approx((math.log(16) + norm, math.log(8)))
+    assert found.log_peak == pytest.approx(math.log(30) + norm)
+    assert (found.log_final, found.log_final_bound) == pytest.approx((math.log(3) + norm, math.log(32)))
+    end = found.at_end()
+    assert end.step == 6 and end.log == pytest.approx(math.log(3 / 32) + norm)

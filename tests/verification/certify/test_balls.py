@@ -280,3 +280,13 @@ def test_a_bound_that_left_the_ball_arithmetic_is_refused(made_up_claim):
     claim = made_up_claim(lambda s, numbers: float(s.alpha.mid()), None)
     with pytest.raises(TypeError, match="returned a float, not a ball"):
         balls.decide(claim, claim.bound.parts[0], one_neuron(x="4", steps=3), layer=1, step=3, steps=3)
+
+
+@pytest.mark.parametrize(("upper", "room"), [(0.0, 1.0), (0.5, 1.0), (-10.0, 10.0), (300.0, 300.0)])
+def test_ends_are_tight_up_to_their_size_and_below_one_to_one(upper: float, room: float):
+    """upper − lower ≤ TIGHT max(1, |upper|), of both; only a violation is asked."""
+    tight = (upper - 0.9 * balls.TIGHT * room, upper)
+    loose = (upper - 1.1 * balls.TIGHT * room, upper)
+    for measured, bound, expected in ((tight, tight, True), (tight, loose, False), (loose, tight, False)):
+        assert balls.Outcome("violates", measured, bound, 64, ()).is_tight is expected
+        assert balls.Outcome("holds", measured, bound, 64, ()).is_tight

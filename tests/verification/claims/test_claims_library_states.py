@@ -408,3 +408,22 @@ def test_without_restoring_force_the_state_bounds_are_attained() -> None:
         assert inequality is not None
         (left, _), (right, _) = both_sides(inequality, {"alpha": "0", "t": "3", "b": "-20"})
         assert math.isclose(left, right, rel_tol=1e-15) and math.isclose(right, 3**power / (4 if power == 4 else 1))
+
+
+def test_a_case_without_the_spring_is_about_no_other_alpha() -> None:
+    """Of thm-C: what is said of α = 0 is tried at 0 and refuses 1, what is said of all α > 0 the other way round."""
+    at_zero = []
+    for case in CLAIMS["thm-C"].cases:
+        declaration = case.check.declaration  # type: ignore[union-attr]
+        if "all t" not in case.domain or [each.name for each in declaration.parameters] != ["alpha", "t", "b"]:
+            continue
+        taken = []
+        for alpha in ("0", "1"):
+            try:
+                declaration.read({"alpha": alpha, "t": "1/2", "b": "1"})
+                taken.append(alpha)
+            except RefusedError:
+                pass
+        assert taken == (["0"] if "α = 0" in case.domain else ["1"]), (case.domain, case.quantity)
+        at_zero.append("α = 0" in case.domain)
+    assert at_zero == [False, False, False, True, True]

@@ -806,3 +806,14 @@ def test_the_block_that_is_typed_again_is_that_of_the_component(component, same)
     )
     checked = case.check({"stage": "2", "component": component, "z": "1/3"})
     assert [premise.holds for premise in checked.premises] == [same]
+
+
+def test_a_worst_ratio_is_compared_with_one(monkeypatch: pytest.MonkeyPatch):
+    """Contraction claims ‖Δy₊‖ ≤ 1 ‖Δy‖, whatever the search found; only what exceeds 1 is a candidate."""
+    for ratio, candidates in ((1.25, 1), (1.0, 0), (0.5, 0)):
+        found = worst(BlockStep(np.ones((1, 1, 1, 1)), np.ones((1, 1, 1)), np.eye(1)), "monotone", 1, 0)
+        monkeypatch.setattr(contraction, "worst", lambda *_, found=found, ratio=ratio: replace(found, ratio=ratio))
+        monkeypatch.setattr(contraction, "_typed", lambda tableau, N: {"N": "0"})
+        attempt = contraction.worst_case("implicit euler").ask(BUDGETS["smoke"], 0)
+        assert attempt.log_claimed == 0.0 and attempt.log_measured == pytest.approx(math.log(ratio))
+        assert len(attempt.candidates) == candidates

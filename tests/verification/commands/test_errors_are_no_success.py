@@ -156,6 +156,34 @@ def test_a_process_that_prints_without_end_is_neither_waited_for_nor_heard_whole
     assert len(done.stderr) < 2**20
 
 
+def print_much() -> None:
+    """To stderr, by another process, past Python, and by Python."""
+    subprocess.run(["sh", "-c", "yes by-a-child | head -c 200000 1>&2"], check=True)
+    for _ in range(100):
+        os.write(2, b"by a system call " * 100)
+        print("by Python " * 100, file=sys.stderr)
+
+
+def say_last_words() -> None:
+    print("last words", file=sys.stderr)
+    os.abort()
+
+
+def test_a_worker_that_prints_much_to_stderr_is_heard_up_to_a_limit(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the next job of its from the beginning; the last words of one that dies are heard, too."""
+    monkeypatch.setattr(printed, "MOST_OF_JOB", 100_000)
+    for found in engine.run(print_much, [("much", ()), ("much again", ())], workers=1):
+        assert not found.error
+    heard = capfd.readouterr().err
+    assert heard.count("… and more than 100,000 bytes, which are left out") == 2
+    assert 200_000 < len(heard) < 201_000
+    assert heard.count("by-a-child") > 10_000  # of the second job, too: a pipe holds 64 KiB of the first one's
+    (found,) = engine.run(say_last_words, [("dies", ())], workers=1)
+    assert "died" in found.error and "last words" in capfd.readouterr().err
+
+
 def _overlap(apart: Callable[[], AbstractContextManager[None]], inside: Callable[[], None]) -> None:
     """The first thread in is the first out."""
     second_in, first_out = threading.Event(), threading.Event()

@@ -122,6 +122,15 @@ def test_a_run_with_its_own_cell_and_task(capsys: pytest.CaptureFixture[str]) ->
     assert again
 
 
+def test_a_cell_that_takes_no_dtype_trains_to_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    first, _ = said(capsys, "train", "--config", "plan.toml", *OWN, "--into", "with")
+    text = CELL.replace(", dtype=None", "").replace(", dtype=dtype", "")
+    assert "dtype" not in text
+    Path("my_cells/leaky.py").write_text(text, encoding="utf-8")
+    again, _ = said(capsys, "train", "--config", "plan.toml", *OWN, "--into", "without")
+    assert first.partition(";")[0] == again.partition(";")[0] and "test loss" in first
+
+
 def test_whoever_goes_on_without_a_file_is_told_which(capsys: pytest.CaptureFixture[str]) -> None:
     train = ["train", "--config", "plan.toml"]
     said(capsys, *train, *OWN)

@@ -244,14 +244,16 @@ def test_numbers_that_are_none_are_refused(tmp_path: Path) -> None:
         (["--model", "{net}:Digits", "--task", "none_such"], "--task none_such: "),
         (["--inputs", "{digits}"], "describes a model of yours. Give --model, too"),
         (["--model", "{net}:Digits", "--inputs", "{digits}", "--budget", "deep"], "--budget: says nothing of a model"),
-        (["--model", "{net}:Digits", "--inputs", "{wide}"], "it raised RuntimeError"),
+        (["--model", "{net}:Digits", "--inputs", "{wide}"], "on inputs 4 × 3 × 9 it raised RuntimeError"),
+        (["--model", "{net}:Digits", "--inputs", "{holes}"], "--model: inputs have entries that are not finite"),
     ],
 )
 def test_what_does_not_go_together_is_one_line(
     net: Path, digits: Path, tmp_path: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.save(tmp_path / "wide.npy", np.zeros((4, 3, 9), dtype="float32"))
-    places = {"net": net, "digits": digits, "wide": tmp_path / "wide.npy"}
+    np.save(tmp_path / "holes.npy", np.full((4, 3, 8), np.nan, dtype="float32"))
+    places = {"net": net, "digits": digits, "wide": tmp_path / "wide.npy", "holes": tmp_path / "holes.npy"}
     assert main(["verify", *(each.format(**places) for each in arguments)]) == 2
     err = capsys.readouterr().err
     assert said in err and err.count("\n") == 1

@@ -88,6 +88,7 @@ def test_torchs_layers_and_their_cells_in_a_loop_are_one_recurrence(kind: Any, c
     assert followed.gradients is not None and stepped.gradients is not None
     assert np.allclose(followed.gradients, stepped.gradients, rtol=1e-9)
     assert stepped.reason == followed.reason == ""
+    assert stepped.largest == pytest.approx(followed.largest, rel=1e-12) and len(stepped.largest) == blocks
     pairs = [(seen, again) for seen in followed.spectra for again in stepped.spectra if seen.n == again.n]
     assert pairs
     for seen, again in pairs:

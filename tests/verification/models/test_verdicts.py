@@ -181,6 +181,28 @@ def test_growth_within_the_last_steps_is_no_explosion() -> None:
     assert "gradients explode" in of_gradients(*np.exp(0.3 * n))
 
 
+def test_a_reverse_direction_below_a_layer_that_forgets_does_not_explode() -> None:
+    """E reads the last row, which the layer above makes of the last ones below: the first steps of the reverse one."""
+
+    class Both(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.rnn, self.out = nn.GRU(2, 8, 2, bidirectional=True), nn.Linear(16, 3)
+
+        def forward(self, u: Tensor) -> Tensor:
+            read: Tensor = self.out(self.rnn(u)[0][-1])
+            return read
+
+    torch.manual_seed(0)
+    found = trial(Both(), torch.randn(40, 4, 2))
+    (layer,) = [each for each in found.layers if each.name.endswith("l0_reverse")]
+    assert layer.gradients is not None and layer.gradients[0] > 1e4 * layer.gradients[-1]
+    text = " ".join(found.verdict)
+    assert "explode: that" in text and "gradients explode" not in text
+    assert "as E hardly depends on its last steps: its own steps make differences smaller" in text
+    assert "l0_reverse (GRU): forgets its start" in text
+
+
 def test_one_step_and_both_directions() -> None:
     torch.manual_seed(0)
     model = Reading(nn.GRU(2, 3, bidirectional=True), 6)

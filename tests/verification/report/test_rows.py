@@ -138,7 +138,7 @@ def test_no_number_of_a_row_is_ever_nan_or_infinite() -> None:
 
 def test_records_hold_every_field_unrounded_and_the_name_of_the_witness() -> None:
     record = rows.table([REFUTED], FACTS).data[0]
-    assert set(record) == {*REFUTED.to_plain(), "shown", "source", "trained", "odernn", "commit", "run"}
+    assert set(record) == {*REFUTED.to_plain(), "shown", "source", "trained", "odernn", "commit", "run", "arithmetic"}
     assert record["log_bound"] == REFUTED.log_bound and record["witness"] == "icml-c-1-free-layer1-position.json"
     assert record["source"] == "" and record["trained"] is None
     measured = rows.table([POSITION], FACTS).data[0]

@@ -192,6 +192,7 @@ class Fake(Worker):
 
     def __init__(self) -> None:
         self._group, self._messages, self.is_killed = 0, queue.SimpleQueue(), False
+        self._relay = SimpleNamespace(begin_job=lambda: None)
 
     def is_dead(self) -> bool:
         return False

@@ -13,6 +13,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from odernn import foreign
 from tests.verification.trained.networks import SCORNN, UNICORNN, read, saved, spec
 from verification.trained import CheckpointError, files, loading
 from verification.training import TrainingError, checkpoints
@@ -203,7 +204,10 @@ def test_dtypes(tmp_path: Path) -> None:
         (torch.ones(4, dtype=torch.float64), "several dtypes: float32, float64"),
         (torch.ones(4).to_sparse(), r"is stored as sparse_coo\. Save it as an ordinary tensor: value\.to_dense\(\)"),
         (torch.ones(4, device="meta"), "is stored as meta"),
-        (torch.ones(1).expand(4), r"of shape \(4,\) is stored as fewer numbers that are repeated.*value\.contiguous"),
+        (
+            torch.ones(1).expand(2**50),
+            r"of shape \(1125899906842624,\) is stored as fewer numbers that are repeated.*value\.contiguous",
+        ),
     ],
 )
 def test_numbers_of_another_kind_are_never_converted(tmp_path: Path, value: torch.Tensor, said: str) -> None:
@@ -211,6 +215,44 @@ def test_numbers_of_another_kind_are_never_converted(tmp_path: Path, value: torc
     state = dict(read(saved(tmp_path)).model.state_dict())
     torch.save(state | {"recurrent.layers.0.w": value}, tmp_path / "net.pt")
     with pytest.raises(CheckpointError, match=said):
+        read(tmp_path / "net.pt")
+
+
+def test_tied_and_repeated_tensors_are_read_as_those_that_are_written_out(tmp_path: Path) -> None:
+    state = dict(read(saved(tmp_path)).model.state_dict())
+    names = [name for name, value in state.items() if value.shape == (4,)]
+    first, second = names[:2]
+    tied = state | {first: torch.full((1,), 0.25).expand(4), second: state[names[2]], names[2]: state[names[2]]}
+    torch.save(tied, tmp_path / "net.pt")
+    with zipfile.ZipFile(tmp_path / "net.pt") as archive:
+        assert sum("/data/" in name for name in archive.namelist()) == len(state) - 1
+    torch.save({name: value.clone().contiguous() for name, value in tied.items()}, tmp_path / "plain.pt")
+    trained, plain = read(tmp_path / "net.pt"), read(tmp_path / "plain.pt")
+    for name, value in plain.model.state_dict().items():
+        assert torch.equal(trained.model.state_dict()[name], value), name
+    assert torch.equal(trained.model.state_dict()[first], torch.full((4,), 0.25))
+    assert torch.equal(trained.model.state_dict()[second], trained.model.state_dict()[names[2]])
+
+
+def test_repeated_numbers_are_counted_written_out_and_together(tmp_path: Path) -> None:
+    """A file of 2 kB is read up to 256 MiB, and not one entry beyond, in however many tensors."""
+    most = foreign.MOST_DATA // 4
+    for sizes, fits in (((most // 2, most - most // 2), True), ((most // 2, most - most // 2 + 1), False)):
+        torch.save({str(k): torch.ones(1).expand(size) for k, size in enumerate(sizes)}, tmp_path / "net.pt")
+        if fits:
+            assert [value.numel() for value in files.tensors(tmp_path / "net.pt").values()] == list(sizes)
+        else:
+            with pytest.raises(CheckpointError, match=r'"1" of shape .* more than 268435456 bytes together'):
+                files.tensors(tmp_path / "net.pt")
+
+
+def test_repeated_rows_are_none_that_a_description_may_count(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    state = dict(read(path).model.state_dict())
+    torch.save(state | {"recurrent.layers.0.w": torch.ones(1).expand(10**6)}, tmp_path / "net.pt")
+    config = tmp_path / "network.toml"
+    config.write_text(config.read_text().replace("hidden_size = 4", "hidden_size = 1000000"))
+    with pytest.raises(CheckpointError, match=r"at most [0-9]{1,2} rows or columns, but .* hidden_size 1000000"):
         read(tmp_path / "net.pt")
 
 

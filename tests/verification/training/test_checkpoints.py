@@ -243,3 +243,19 @@ def test_a_device_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match=r"--device cuda: cannot be used here: .* Leave it out for \"cpu\""):
         loop.train(plan(tmp_path), tmp_path / "run", device="cuda")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_the_one_before_is_kept_also_where_files_have_one_name(
+    has_links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(source: Path, target: Path) -> None:
+        raise OSError("no links here")
+
+    if not has_links:
+        monkeypatch.setattr(os, "link", refused)
+    latest, before = tmp_path / "latest", tmp_path / "before"
+    for content in (b"one", b"two", b"three"):
+        checkpoints.write_atomically(latest, content, keep=before)
+    assert (latest.read_bytes(), before.read_bytes()) == (b"three", b"two")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["before", "latest"]

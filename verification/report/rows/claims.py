@@ -57,7 +57,8 @@ OTHERS = "others"
 class Facts:
     """What a caption says about a run. ``judged`` of ``planned`` cells are done; equal unless it was cut short.
 
-    ``commit`` and ``run``, the hash of the run, are what it is cited by; "" where they are not known.
+    ``commit`` and ``run``, the hash of the run, are what it is cited by; "" where they are not known. ``arithmetic`` is
+    IEEE 754, or "" in a store of an odernn that did not ask.
     """
 
     version: str
@@ -70,6 +71,7 @@ class Facts:
     planned: int = 0
     commit: str = ""
     run: str = ""
+    arithmetic: str = ""
 
     @property
     def provenance(self) -> Provenance:
@@ -211,6 +213,7 @@ def record(judgement: Judgement, facts: Facts, names: Mapping[Key, str]) -> dict
     measured = judgement.log_data is not None
     plain |= {"source": "; ".join(facts.sources) if measured else "", "trained": False if measured else None}
     plain |= {"odernn": facts.version, "commit": facts.commit, "run": facts.run}
+    plain |= {"arithmetic": facts.arithmetic}
     for name, value in plain.items():
         if isinstance(value, float) and not math.isfinite(value):
             if math.isnan(value) or (value == math.inf and name.startswith("log_")):

@@ -19,6 +19,7 @@ from odernn.published import results as published_results
 from odernn.published.results import Figure, PrintedResult
 from verification.report.numbers import NOT_AVAILABLE, minus, plural, size
 from verification.report.table import Column, Table
+from verification.run.arithmetic import IEEE
 from verification.tasks import task as task_figures
 from verification.training.runs import Evaluation, RunRecord
 
@@ -353,6 +354,8 @@ def caption(seed_groups: Sequence[SeedGroup]) -> tuple[str, ...]:
         lines.append(f"Published: {protocol}.")
     versions = {f"odernn {run.versions.get('odernn')}, torch {run.versions.get('torch')}" for run in runs}
     lines.append(f"Trained with {'; '.join(sorted(versions))}.")
+    surprises = sorted({run.arithmetic for run in runs} - {"", IEEE})
+    lines += [f"Not all in the arithmetic of {IEEE}: {'; '.join(surprises)}."] if surprises else []
     return tuple(lines)
 
 
@@ -389,6 +392,7 @@ def run_record(run: RunRecord, figure: Figure) -> Record:
         "sequences": train.get("count"),
         "sha256": train.get("sha256"),
         "settings": _settings(run),
+        "arithmetic": run.arithmetic,
         "monitored_steps": run.monitored and run.monitored.steps,
         "bounds_compared": run.monitored and run.monitored.compared,
         "bounds_failing": run.monitored and [f"{name} from step {at}" for name, at in run.monitored.failing.items()],

@@ -22,11 +22,16 @@ KINDS = ("measure", "search", "control", "judge", "case")
 
 
 def perform(job: Job, settings: Settings, results: Path | Results | None = None) -> Result:
-    """In a worker: run one job. ``results`` are those of the jobs that it needs, or the store that holds them."""
+    """In a worker: run one job. ``results`` are those of the jobs that it needs, or the store that holds them.
+
+    FloatError where arithmetic is not IEEE 754's, before it or after it.
+    """
     import torch
 
+    from verification.run import arithmetic
+
     torch.set_num_threads(1)
-    with _opened(results) as finished:
+    with _opened(results) as finished, arithmetic.held():
         result: Result = _module(job).perform(job, settings, finished)
     return result
 

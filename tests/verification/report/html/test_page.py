@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from odernn import tableaus
+from odernn.architecture import drawing
 from tests.verification.report.html.made_page import (
     FACTS,
     HOSTILE,
@@ -35,6 +36,7 @@ from verification.commands.results import write_witnesses
 from verification.domains import ANY_RUNG, TRAINED
 from verification.readings.reading import KINDS
 from verification.report.html import render as render_module
+from verification.report.html import series, witness_curves
 from verification.report.html.build import RULES, page
 from verification.report.html.model import ClaimSection, ReportPage
 from verification.report.html.render import TEMPLATES, render
@@ -417,6 +419,30 @@ def test_the_command_writes_the_page(
     stable = next(table for table in parsed.all("table") if "BN-stable" in table.text)
     assert "gauss 2" in stable.text and "figure 1(a)" in made.read_text("utf-8")
     assert "a run" in parsed.all("table")[-1].text
+
+
+@pytest.mark.parametrize("has_matplotlib", [True, False])
+def test_states_and_bounds_are_computed_where_they_can_be_drawn_and_only_there(
+    has_matplotlib: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tableau_command, "everything", lambda folders: iter([tableaus.get("rk4")]))
+    monkeypatch.setattr(report_command, "_tableaus", report_command._tableaus.__wrapped__)  # made here alone, not kept
+    asked: list[str] = []
+    monkeypatch.setattr(series, "state_series", lambda *_: asked.append("states") or {})
+    monkeypatch.setattr(witness_curves, "witness_curves", lambda *_: asked.append("bounds") or {})
+    if not has_matplotlib:
+
+        def missing() -> None:
+            raise ImportError("there is none")
+
+        monkeypatch.setattr(drawing, "check_available", missing)
+    with Store(tmp_path / "a.sqlite", writable=True) as store:
+        store.begin_run("by hand", {"budget": "smoke", "seed": 5, "claims_dirs": []}, ["one"])
+        store.put("one", kind="case", spec={"kind": "case"}, data=[QUESTION.to_plain()], arrays={}, wall_s=0.0)
+        store.complete_run("by hand")
+    assert main(["report", "--store", str(tmp_path / "a.sqlite"), "--html", str(tmp_path / "a.html")]) == 0
+    assert asked == (["states", "bounds"] if has_matplotlib else [])
+    assert ("the page is without plots: there is none" in capsys.readouterr().err) != has_matplotlib
 
 
 @pytest.mark.parametrize(

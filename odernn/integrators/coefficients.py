@@ -51,6 +51,7 @@ class FloatCoefficients:
     A[β], b[β]   the table of each block
     c            when the stages see the drive: A[0]·1, the abscissae of the positions
     groups       the slopes in an order in which they can be computed, see ``groups_of``
+    is_one_table whether all blocks have the same A
     modes        Butcher's transformation of A of an implicit method, if all blocks have the same A and it has one
     """
 
@@ -59,14 +60,18 @@ class FloatCoefficients:
     b: tuple[FloatRow, ...]
     c: FloatRow
     groups: tuple[SlopeGroup, ...]
+    is_one_table: bool
     modes: tuple[Mode, ...] | None
 
 
-def coefficients_for(scheme: Scheme, field: Field) -> FloatCoefficients:
+def coefficients_for(scheme: Scheme | FloatCoefficients, field: Field) -> FloatCoefficients:
     """One table a block of the field; of a pair, (position, momentum) for the (first, second) block.
 
+    What has been made for such a field is returned as it is.
     Raises ValueError if a pair of methods meets a field that has not two blocks; TypeError for what is no method.
     """
+    if isinstance(scheme, FloatCoefficients):
+        return scheme
     blocks = len(field.blocks)
     floats: FloatCoefficients = _coefficients(scheme, blocks, isinstance(field, SeparableField))
     if len(floats.A) != blocks:
@@ -109,7 +114,7 @@ def _rounded(scheme: Scheme, blocks: int, is_separable: bool) -> FloatCoefficien
     groups = groups_of(A, is_separable)
     is_implicit = any(group.is_implicit for group in groups)
     modes = modes_of(tables[0].A) if is_implicit and isinstance(method, ButcherTableau) else None
-    return FloatCoefficients(method.name, A, b, c, groups, modes)
+    return FloatCoefficients(method.name, A, b, c, groups, all(each == A[0] for each in A), modes)
 
 
 def groups_of(A: tuple[FloatMatrix, ...], is_separable: bool) -> tuple[SlopeGroup, ...]:
