@@ -24,7 +24,7 @@ from odernn import cells
 
 SHAPES = ((784, 32, 128, 1), (784, 128, 128, 1), (2000, 16, 190, 10), (2048, 8, 32, 6), (100, 32, 1024, 1))
 LONG = (17984, 2, 32, 6)
-SHORT = (100, 8, 32, 6)
+SHORT = (50, 8, 32, 6)
 CHECKED_STEPS = 50
 TOLERANCE = 1e-3
 """Largest admitted float32 error, relative to the largest entry; measured errors are printed."""
