@@ -24,6 +24,8 @@ RATES = (0.003, 0.01, 0.03)
 RATES_ALONE = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
 TRIAL_SEED = 100
 SEEDS = (0, 1, 2, 3, 4)
+LATER = ("damped_unicornn",)
+"""Cells that came after the runs, and were not compared."""
 OWN_CELLS = Path(__file__).resolve().parent / "choosing_cells"
 
 Options = Mapping[str, Any]

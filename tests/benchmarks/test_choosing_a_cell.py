@@ -42,7 +42,9 @@ def test_the_record_is_of_the_plan() -> None:
 def test_every_cell_of_the_library_is_in_the_plan_and_has_six_settings() -> None:
     planned = {each.cell for each in plan.CONTESTANTS}
     own = {"odernn": "midpoint_odernn", "integrator": "monotone_kutta", "qunn": "sized_qunn"}
-    assert {own.get(name, name) for name in cells.names()} | {"torch.lstm", "torch.gru"} == planned
+    assert set(plan.LATER) <= set(cells.names())
+    compared = {own.get(name, name) for name in cells.names()} - set(plan.LATER)
+    assert compared | {"torch.lstm", "torch.gru"} == planned
     for task, each in plan.pairs():
         settings = plan.settings(task, each)
         assert len(settings) == page.SETTINGS == len({(s.rate, s.label) for s in settings})
