@@ -44,7 +44,7 @@ class Group:
 
 def _bounds(names: str, tests: str) -> Group:
     files = tuple(f"odernn/bounds/{name}.py" for name in names.split())
-    return Group(names.split()[0], files, tuple(f"tests/odernn/bounds/test_bounds_{name}.py" for name in tests.split()))
+    return Group(names.split()[0], files, tuple(f"tests/odernn/bounds/test_{name}.py" for name in tests.split()))
 
 
 def _named(folder: Path, stem: str) -> list[Path]:
@@ -64,18 +64,24 @@ def _checks(name: str, files: str, tests: str) -> Group:
 
 
 GROUPS = (
-    _bounds("sharp icml sam", "sharp square_root icml sam"),
-    _bounds("jacobian forms words", "jacobian"),
-    _bounds("layers routes", "layers gradient"),
-    _bounds("gradient", "gradient network"),
-    _bounds("network/unicornn network/states network/weights", "network gradient trials"),
-    _bounds("reconstruction", "reconstruction network"),
-    _bounds("sensitivity", "sensitivity"),
-    _bounds("numbers", "numbers sharp jacobian"),
-    _bounds("orthogonal", "orthogonal"),
-    _bounds("arnn", "arnn"),
-    _bounds("hidden_gradient", "hidden_gradient"),
-    _bounds("cayley_rounding", "cayley_rounding"),
+    _bounds("sharp icml sam", "bounds_sharp bounds_square_root bounds_icml bounds_sam"),
+    _bounds("jacobian forms words", "bounds_jacobian"),
+    _bounds("layers routes", "bounds_layers bounds_gradient"),
+    _bounds("gradient", "bounds_gradient certify_unicornn certify_growth certify_typed_again state_allowances"),
+    _bounds(
+        "network/unicornn network/states network/weights",
+        "certify_unicornn certify_growth certify_typed_again state_allowances bounds_gradient bounds_trials",
+    ),
+    _bounds(
+        "reconstruction",
+        "bounds_reconstruction certify_unicornn certify_growth certify_typed_again state_allowances",
+    ),
+    _bounds("sensitivity", "bounds_sensitivity"),
+    _bounds("numbers", "bounds_numbers bounds_sharp bounds_jacobian"),
+    _bounds("orthogonal", "bounds_orthogonal"),
+    _bounds("arnn", "bounds_arnn"),
+    _bounds("hidden_gradient", "bounds_hidden_gradient"),
+    _bounds("cayley_rounding", "bounds_cayley_rounding"),
     Group(
         "inequalities",
         (

@@ -255,3 +255,10 @@ def test_of_a_sample_of_the_settled_bound_formulas_no_mutant_survives_unexplaine
     done = subprocess.run([*command, "--out", str(out)], cwd=ROOT, capture_output=True, text=True, timeout=3000)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     assert json.loads(out.read_text())["mutants"] == 150
+
+
+def test_every_group_names_files_and_tests_that_are_there():
+    groups = scripts.loaded(HERE / "groups.py").GROUPS
+    named = [path.partition("::")[0] for group in groups for path in (*group.files, *group.tests)]
+    assert len(named) > 100 and all(group.files and group.tests for group in groups)
+    assert not [path for path in named if not (ROOT / path).is_file()]
