@@ -83,20 +83,23 @@ def section(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def since(record: Mapping[str, Any], today: Mapping[str, str]) -> Iterator[str]:
-    """Of which sources the record is, and which of them are others ``today``, {name: digest}."""
+    """Of which sources the record is, and which of them are others ``today``, {name: digest}.
+
+    Kernels are what is compiled, and catalogue.py, their threads and shared memory. Constants of the other host code
+    decide launches, too, so that no times are said to stand.
+    """
     yield f"Measured of the sources {record['sources']}, commit {(record['commit'] or 'unknown')[:12]}."
     then = record["files"]
     changed = sorted(name for name in {*then, *today} if then.get(name) != today.get(name))
-    kernels = [name for name in changed if name.startswith("kernels/") or name == "build.py"]
+    kernels = [name for name in changed if name.startswith("kernels/") or name in ("build.py", "catalogue.py")]
     host = [name for name in changed if name not in kernels]
     if kernels:
         beside = f"; host code ({', '.join(host)})" if host else ""
         yield f"Changed since: kernels ({', '.join(kernels)}){beside}."
-        yield "Checks and times are of the sources then; today's were tested in the emulator only.\n"
     elif host:
-        yield f"Changed since: host code only ({', '.join(host)}); kernels unchanged, and their times stand."
-        yield "Checks and times of layers and of the host are of the sources then; today's were tested in the"
-        yield "emulator only.\n"
+        yield f"Changed since: host code only ({', '.join(host)}); kernels unchanged."
+    if changed:
+        yield "Checks and times are of the sources then; today's were tested in the emulator only.\n"
     else:
         yield "Nothing of them has changed since.\n"
 

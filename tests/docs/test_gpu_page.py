@@ -41,8 +41,11 @@ THEN = {
     ("today", "says"),
     [
         ({}, "Nothing of them has changed since."),
-        ({"direct.py": "9"}, "host code only (direct.py); kernels unchanged"),
-        ({"direct.py": None, "new.py": "4"}, "host code only (direct.py, new.py); kernels unchanged"),
+        (
+            {"direct.py": "9"},
+            "host code only (direct.py); kernels unchanged.\nChecks and times are of the sources then",
+        ),
+        ({"direct.py": None, "new.py": "4"}, "host code only (direct.py, new.py); kernels unchanged.\n"),
         (
             {"kernels/scan.cu": "9"},
             "Changed since: kernels (kernels/scan.cu).\nChecks and times are of the sources then",
@@ -50,12 +53,14 @@ THEN = {
         ({"kernels/new.cu": "9"}, "Changed since: kernels (kernels/new.cu)."),
         ({"kernels/scan.cu": None, "direct.py": "9"}, "kernels (kernels/scan.cu); host code (direct.py)."),
         ({"build.py": "9"}, "Changed since: kernels (build.py)."),
+        ({"catalogue.py": "9", "launches.py": "9"}, "kernels (catalogue.py); host code (launches.py)."),
     ],
 )
 def test_the_page_says_what_has_changed_since_a_record(today: dict[str, str | None], says: str) -> None:
     now = {name: digest for name, digest in (THEN["files"] | today).items() if digest is not None}  # type: ignore[operator]
     text = "\n".join(page.since(THEN, now))
     assert text.startswith("Measured of the sources 0123, commit abcdef012345.\n") and says in text
+    assert "stand" not in text
     assert ("kernels unchanged" in text) == (set(today) <= {"direct.py", "new.py"} and bool(today))
 
 

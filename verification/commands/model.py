@@ -32,11 +32,12 @@ class ModelOptions:
 
 
 def run(options: ModelOptions) -> int:
-    """Load, run once forward and once back, print."""
+    """Load, run once forward and once back, print. FloatError where arithmetic is not IEEE 754's."""
     from verification import trial
     from verification.models.loading import ModelError, model, said
     from verification.models.model_trial import TrialError
     from verification.models.page import page
+    from verification.run.arithmetic import FloatError
 
     if options.inputs is None and options.task is None:
         raise UsageError(
@@ -54,6 +55,8 @@ def run(options: ModelOptions) -> int:
         found = trial(network, inputs, targets, batch_first=options.batch_first or None)
     except TrialError as error:
         raise UsageError(f"--model: {error}") from error
+    except FloatError:
+        raise
     except (Exception, SystemExit) as error:  # the user's own forward may raise anything
         shape = " × ".join(map(str, inputs.shape))
         raise UsageError(

@@ -82,21 +82,22 @@ def surprises(*, thoroughly: bool = False) -> tuple[str, ...]:
     found: dict[str, list[str]] = {}
     if thoroughly:
         import torch as _  # noqa: F401
-    for dtype in ("float64", "float32"):
-        probe = _probe(dtype, 1)
-        if dtype == "float64":
-            columns = (column.tolist() for column in probe.numbers)
-            probe.compare("Python", np.array([a * b + c for a, b, c in zip(*columns, strict=True)]), found)
-        probe = _probe(dtype, VECTOR)
-        a, b, c = probe.numbers
-        probe.compare(f"numpy {dtype}", a * b + c, found)
-        if torch := sys.modules.get("torch"):
-            threads = torch.get_num_threads()
-            probe = _probe(dtype, VECTOR if threads == 1 else -(-threads * GRAIN // len(probe.kinds)))
-            a, b, c = map(torch.from_numpy, probe.numbers)
-            probe.compare(f"torch {dtype}", (a * b + c).numpy(), found)
-    if thoroughly:
-        _ask_blas(found)
+    with np.errstate(all="ignore"):  # whatever numpy was told to do of what these rows are for
+        for dtype in ("float64", "float32"):
+            probe = _probe(dtype, 1)
+            if dtype == "float64":
+                columns = (column.tolist() for column in probe.numbers)
+                probe.compare("Python", np.array([a * b + c for a, b, c in zip(*columns, strict=True)]), found)
+            probe = _probe(dtype, VECTOR)
+            a, b, c = probe.numbers
+            probe.compare(f"numpy {dtype}", a * b + c, found)
+            if torch := sys.modules.get("torch"):
+                threads = torch.get_num_threads()
+                probe = _probe(dtype, VECTOR if threads == 1 else -(-threads * GRAIN // len(probe.kinds)))
+                a, b, c = map(torch.from_numpy, probe.numbers)
+                probe.compare(f"torch {dtype}", (a * b + c).numpy(), found)
+        if thoroughly:
+            _ask_blas(found)
     if DIRECTION in found:  # which the others' rows are about, too
         found = {kind: found[kind] for kind in (FLUSHED, DIRECTION) if kind in found}
     return tuple(f"{kind} ({', '.join(where)})" for kind, where in found.items())
@@ -120,14 +121,21 @@ class FloatProbe:
                 found.setdefault(kind, []).append(where)
 
 
-@cache
 def _probe(dtype: str, repeats: int) -> FloatProbe:
+    """Made anew each time: for 64 threads it has 100 MB."""
+    kinds, whole = _written(dtype)
+    a, b, c, expected = (np.tile(column, repeats).view(dtype) for column in whole.T)
+    return FloatProbe(kinds, (a, b, c), expected)
+
+
+@cache
+def _written(dtype: str) -> tuple[tuple[str, ...], np.ndarray]:
+    """What is wrong in each row, and the bits of (a, b, c, fl(fl(a b) + c))."""
     form = FORMATS[dtype]
     rows = _rows(form)
     exact = [(a, b, c, rounded(rounded(a * b, form) + c, form)) for _, a, b, c in rows]
     whole = np.array([[bits(x, form) for x in row] for row in exact], f"u{np.dtype(dtype).itemsize}")
-    a, b, c, expected = (np.tile(column, repeats).view(dtype) for column in whole.T)
-    return FloatProbe(tuple(kind for kind, *_ in rows), (a, b, c), expected)
+    return tuple(kind for kind, *_ in rows), whole
 
 
 def _rows(form: Format) -> list[tuple[str, Fraction, Fraction, Fraction]]:
@@ -176,21 +184,28 @@ def environment() -> dict[str, Any]:
     """For a record: arithmetic, threads and BLAS of this process, its processor and the vectors that are used."""
     import torch
 
-    built = np.show_config(mode="dicts")
-    blas = built["Build Dependencies"]["blas"]
+    blas, vectors = built_with()
     of_torch = [line.strip(" -") for line in torch.__config__.show().splitlines() if "Kernel Library" in line]
     return {
         "arithmetic": "; ".join(surprises(thoroughly=True)) or IEEE,
         "threads": {"torch": torch.get_num_threads()}
         | {name: os.environ[name] for name in VARIABLES if name in os.environ},
-        "blas": {"numpy": f"{blas['name']} {blas['version']}", "torch": ", ".join(of_torch) or "of its own"},
+        "blas": {"numpy": blas, "torch": ", ".join(of_torch) or "of its own"},
         "processor": processor(),
-        "vectors": {
-            "numpy": " ".join(built["SIMD Extensions"].get("found", ())),
-            "torch": torch.backends.cpu.get_cpu_capability(),
-        },
+        "vectors": {"numpy": vectors, "torch": torch.backends.cpu.get_cpu_capability()},
         "fused": fused(),
     }
+
+
+def built_with() -> tuple[str, str]:
+    """numpy's BLAS and vectors: "unknown" where it does not say, for a record never ends a run."""
+    try:
+        built = np.show_config(mode="dicts")
+        blas = built.get("Build Dependencies", {}).get("blas", {})
+        vectors = built.get("SIMD Extensions", {}).get("found", ["unknown"])
+        return f"{blas.get('name', 'unknown')} {blas.get('version', 'unknown')}", " ".join(vectors)
+    except (TypeError, KeyError, AttributeError):  # numpy before 1.25 has no ``mode``
+        return "unknown", "unknown"
 
 
 def processor() -> str:

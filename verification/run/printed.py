@@ -99,7 +99,7 @@ class Relay:
     def _listen(self, pipe: Connection) -> None:
         with pipe, suppress(OSError):
             while words := os.read(pipe.fileno(), 2**16):
-                if self._room > 0:
+                if self._room >= 0:  # at 0, too: it is to be said that there was more
                     kept = words[: self._room]
                     self._room -= len(words)
                     more = f"\n… and more than {MOST_OF_JOB:,} bytes, which are left out\n" if self._room < 0 else ""

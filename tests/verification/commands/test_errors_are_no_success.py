@@ -164,6 +164,23 @@ def print_much() -> None:
         print("by Python " * 100, file=sys.stderr)
 
 
+def print_by_blocks() -> None:
+    """Twice the limit and no more, which blocks divide."""
+    for _ in range(2 * 2**16 // 4096):
+        os.write(2, b"by a block of its own" + b"." * (4096 - 22) + b"\n")
+
+
+def test_where_blocks_fill_the_limit_exactly_it_is_said_that_there_was_more(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(printed, "MOST_OF_JOB", 2**16)
+    (found,) = engine.run(print_by_blocks, [("blocks", ())], workers=1)
+    assert not found.error
+    heard = capfd.readouterr().err
+    assert heard.count("… and more than 65,536 bytes, which are left out") == 1
+    assert heard.count("by a block of its own") == 2**16 // 4096
+
+
 def say_last_words() -> None:
     print("last words", file=sys.stderr)
     os.abort()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import struct
 import subprocess
 import sys
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -105,6 +107,28 @@ def test_what_torch_s_own_threads_were_told_is_found_though_this_one_was_not() -
     finally:
         torch.set_num_threads(before)
     assert found == [(f"{FLUSHED} (torch float64, torch float32)",)]
+
+
+@pytest.mark.parametrize("plant, kind", PLANTED)
+def test_a_program_whose_numpy_raises_is_told_so_too(plant: Callable[[], None], kind: str) -> None:
+    with np.errstate(all="raise"):
+        assert surprises(thoroughly=True) == ()
+        plant()
+        with pytest.raises(FloatError, match=kind):
+            arithmetic.check(thoroughly=True)
+
+
+def test_rows_for_many_threads_of_torch_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 64)
+    surprises()
+    gc.collect()
+    tracemalloc.start()  # numpy tells it of its arrays
+    try:
+        assert surprises() == ()
+        kept, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 2**20 < 64 * arithmetic.GRAIN * 8 < most
 
 
 def wider(a: Fraction, b: Fraction, c: Fraction, form: Format) -> Fraction:
@@ -223,6 +247,53 @@ def test_the_doctor_names_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) 
     flush()
     assert main(doctor) == INTERNAL
     assert f"arithmetic,not {IEEE},BROKEN" in capfd.readouterr().out
+
+
+NUMPY_WITHOUT_BLAS = {"Build Dependencies": {"blas": {"name": "auto", "detection method": "auto"}}}
+
+
+@pytest.mark.parametrize(
+    "show_config, blas",
+    [
+        (lambda mode: NUMPY_WITHOUT_BLAS, "auto unknown"),
+        (lambda mode: {"Build Dependencies": {"lapack": {}}}, "unknown unknown"),
+        (lambda mode: {"Build Dependencies": None, "SIMD Extensions": None}, "unknown"),
+        (lambda mode: {}, "unknown unknown"),
+        (lambda mode: None, "unknown"),
+        (lambda: None, "unknown"),  # as before numpy 1.25
+    ],
+)
+def test_a_numpy_that_does_not_say_how_it_was_built_ends_no_run(
+    show_config: Callable[..., object], blas: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(np, "show_config", show_config)
+    here = arithmetic.environment()
+    assert here["blas"]["numpy"] == blas and here["vectors"]["numpy"] == "unknown"
+    assert here["arithmetic"] == IEEE and here["blas"]["torch"] != "unknown"
+    assert main(["doctor", "--store", str(tmp_path / "odernn.sqlite")]) == DONE
+
+
+@pytest.mark.usefixtures("_elsewhere")
+def test_a_run_with_a_numpy_without_blas_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np, "show_config", lambda mode: NUMPY_WITHOUT_BLAS)
+    assert verify("pass", "--jobs", "0") == DONE
+    with Store(Path("odernn.sqlite"), writable=False) as store:
+        assert store.run().settings["floats"]["blas"]["numpy"] == "auto unknown"
+
+
+FLUSHING = "import torch\n\ntorch.set_flush_denormal(True)\nmodel = torch.nn.RNN(2, 3)\n"
+
+
+@pytest.mark.usefixtures("_elsewhere")
+def test_a_model_s_file_that_changes_arithmetic_is_refused_for_that(capfd: pytest.CaptureFixture[str]) -> None:
+    flush()
+    torch.set_flush_denormal(False)
+    Path("net.py").write_text(FLUSHING)
+    np.save("inputs.npy", np.zeros((4, 1, 2), np.float32))
+    assert main(["verify", "--model", "net.py:model", "--inputs", "inputs.npy"]) == USAGE
+    said = capfd.readouterr().err
+    assert FLUSHED in said and arithmetic.ADVICE in " ".join(said.split())
+    assert "features" not in said
 
 
 def test_a_model_is_not_tried_in_such_arithmetic() -> None:
