@@ -130,7 +130,8 @@ def test_a_line_of_three_quarters_of_the_rate_is_exceeded(monkeypatch: pytest.Mo
 
     def slower(**ends: Any) -> switching.ProductGrowth:
         growth = plain(**ends)
-        return replace(growth, ways=tuple((0.75 * rate, low, high) for rate, low, high in growth.ways))
+        plainly, mirrored = ((0.75 * rate, low, high) for rate, low, high in growth.ways)
+        return replace(growth, ways=(plainly, mirrored))
 
     monkeypatch.setattr(switching.ProductGrowth, "of", slower)
     assert max(resonant_share(6, 4, steps=400).values()) > 0
