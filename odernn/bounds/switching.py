@@ -33,6 +33,9 @@ APART = 1e-4
 
 HALVINGS = 60
 
+LOST = 2 * 2.0**-53
+"""By so much 1 − ah²/4 may be off; log K_a by no more than LOST/(1 − ah²/4), twice what the logarithm of ‖·‖_a is."""
+
 SAFE = 1e-6
 """Of 1 + r m² of a saddle, a difference: where it is smaller no constant is given."""
 
@@ -105,13 +108,12 @@ class _HalfTurn:
             found = (slow - fast) / 2 - self.rate * (self.slow_time + self.fast_time)
         return np.where(np.isfinite(self.slow_time), found, np.nan)
 
-    def log_constant(self, form: Array, h: Array) -> Array:
+    def log_constant(self, form: Array, rest: Array) -> Array:
         """log of sup V/‖·‖_a less that of inf V/‖·‖_a, rounded up; +inf where too many digits cancel.   thm-J (f) (iv)
 
-        V/‖·‖_a along the slopes m is monotone on both arcs but for the roots of λa m² + (q(1 − ah²/4) − ap) m + λ(1 −
-        ah²/4), p and q those of the field at hand.
+        ‖·‖_a² = ``rest`` z² + a ŷ², rest = 1 − ah²/4. V/‖·‖_a along the slopes m is monotone on both arcs but for the
+        roots of λa m² + (q rest − ap) m + λ rest, p and q those of the field at hand.
         """
-        rest = 1 - form * h * h / 4
         with np.errstate(invalid="ignore", divide="ignore"):
             slow, fast = [self.first, self.second], [self.first, self.second]
             for flow, places in ((self.slow, slow), (self.fast, fast)):
@@ -193,16 +195,21 @@ class ProductGrowth:
     def in_form(self, form: Any) -> tuple[Array, Array]:
         """hλ and log K_a, a = ``form`` in (0, 4/h²), also forms (k, m) for m neurons; both +inf where none applies.
 
-        K_a compares the function V that grows by hλ with ‖·‖_a. Of two ways the one with the smaller constant.
+        K_a compares the function V that grows by hλ with ‖·‖_a. Of two ways the one with the smaller constant. Both
+        take one float for 1 − ah²/4, which has few digits where a is near 4/h², and allow for what it lost.
         """
         h, form = self.step_size, np.asarray(form, dtype=float)
+        share = form * h * h / 4
+        left = 1 - share
+        measures = (form, left), (4 / h**2 * left, share)
         found = []
-        for (rate, low, high), a in zip(self.ways, (form, 4 / h**2 - form), strict=True):
+        for (rate, low, high), (a, rest) in zip(self.ways, measures, strict=True):
             applies = np.isfinite(rate)
             safe_h = np.where(applies, h, 1.0)
             turn = _HalfTurn.of(np.where(applies, rate, 1.0) / safe_h, low, high, safe_h)
-            log_constant = turn.log_constant(np.where(applies, a, 1.0), safe_h)
-            applies = applies & np.isfinite(log_constant)
+            with np.errstate(divide="ignore"):
+                log_constant = turn.log_constant(np.where(applies, a, 1.0), np.where(applies, rest, 1.0)) + LOST / left
+            applies = applies & np.isfinite(log_constant) & (left > 0)
             found.append([np.where(applies, value, np.inf) for value in (rate, log_constant)])
         plain, mirrored = found
         is_plain = plain[1] <= mirrored[1]

@@ -53,6 +53,7 @@ class FloatCoefficients:
     groups       the slopes in an order in which they can be computed, see ``groups_of``
     is_one_table whether all blocks have the same A
     modes        Butcher's transformation of A of an implicit method, if all blocks have the same A and it has one
+    is_separable whether the groups are those of a separable field
     """
 
     name: str
@@ -62,18 +63,27 @@ class FloatCoefficients:
     groups: tuple[SlopeGroup, ...]
     is_one_table: bool
     modes: tuple[Mode, ...] | None
+    is_separable: bool
 
 
 def coefficients_for(scheme: Scheme | FloatCoefficients, field: Field) -> FloatCoefficients:
     """One table a block of the field; of a pair, (position, momentum) for the (first, second) block.
 
     What has been made for such a field is returned as it is.
-    Raises ValueError if a pair of methods meets a field that has not two blocks; TypeError for what is no method.
+    Raises ValueError if a pair of methods meets a field that has not two blocks, and for floats that were made for
+    another number of blocks, or for a field that is separable where this one is not, or is not where it is; TypeError
+    for what is no method.
     """
+    blocks, is_separable = len(field.blocks), isinstance(field, SeparableField)
     if isinstance(scheme, FloatCoefficients):
+        if (len(scheme.A), scheme.is_separable) != (blocks, is_separable):
+            raise ValueError(
+                f'The floats of tableau "{scheme.name}" were made for {_kind(len(scheme.A), scheme.is_separable)}, but '
+                f"{type(field).__name__} is {_kind(blocks, is_separable)}. Make them for this field: "
+                "coefficients_for(method, field)."
+            )
         return scheme
-    blocks = len(field.blocks)
-    floats: FloatCoefficients = _coefficients(scheme, blocks, isinstance(field, SeparableField))
+    floats: FloatCoefficients = _coefficients(scheme, blocks, is_separable)
     if len(floats.A) != blocks:
         raise ValueError(
             f'Tableau "{floats.name}" is a pair of methods, one for the positions and one for the momenta, but the '
@@ -81,6 +91,10 @@ def coefficients_for(scheme: Scheme | FloatCoefficients, field: Field) -> FloatC
             "Choose one method for all, e.g. tableaus.GAUSS_2, or a field with two blocks."
         )
     return floats
+
+
+def _kind(blocks: int, is_separable: bool) -> str:
+    return f"a {'separable ' if is_separable else ''}field with {blocks} {'block' if blocks == 1 else 'blocks'}"
 
 
 _KEPT: dict[tuple[int, int, bool], tuple[Scheme, FloatCoefficients]] = {}
@@ -114,7 +128,7 @@ def _rounded(scheme: Scheme, blocks: int, is_separable: bool) -> FloatCoefficien
     groups = groups_of(A, is_separable)
     is_implicit = any(group.is_implicit for group in groups)
     modes = modes_of(tables[0].A) if is_implicit and isinstance(method, ButcherTableau) else None
-    return FloatCoefficients(method.name, A, b, c, groups, all(each == A[0] for each in A), modes)
+    return FloatCoefficients(method.name, A, b, c, groups, all(each == A[0] for each in A), modes, is_separable)
 
 
 def groups_of(A: tuple[FloatMatrix, ...], is_separable: bool) -> tuple[SlopeGroup, ...]:

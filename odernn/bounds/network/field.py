@@ -144,6 +144,8 @@ def _log_of_responses(response: StepResponse, size: Array, steps: int) -> float:
     """log ‖X_n‖₂: per neuron the longest X_n in ``DIRECTIONS`` directions, and what may be between two of them."""
     neurons, stages = len(response.state), response.added.shape[2] // 2
     drivers = [column for column in range(2 * stages) if size[column // stages].any()]
+    if not drivers:  # U = 0, and X_n = Rⁿ X_0 = 0
+        return NOTHING
     reached, boxes = np.full(neurons, -np.inf), np.full(neurons, np.inf)
     log_sizes = np.log(size)
     for turn in range(DIRECTIONS // 2):

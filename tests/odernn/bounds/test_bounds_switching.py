@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from scipy.integrate import quad
@@ -94,13 +94,14 @@ def excess(rate: float, low: float, high: float, h: float) -> float:
 
 
 def ways(low: float, high: float, h: float) -> list[tuple[float, float]]:
-    """κ₋, κ₊ and 4/h² − κ₊, 4/h² − κ₋: those of which the larger is below 4/h²."""
+    """κ₋, κ₊ and 4/h² − κ₊, 4/h² − κ₋: those of which the larger is below 4/h², by so much that a step turns."""
     c = 4 / h**2
-    return [ends for ends in ((low, high), (c - high, c - low)) if ends[1] < c]
+    return [ends for ends in ((low, high), (c - high, c - low)) if ends[1] < c * (1 - 1e-9)]
 
 
 @settings(deadline=None, max_examples=40)
 @given(low_shares, high_shares, st.floats(0.01, 1.5))
+@example(2.0**-52, 0.5, 1.0)  # 4/h² − κ₋ is 4/h², to a unit in the last place
 def test_half_a_turn_makes_up_for_it_at_the_bound_and_not_below(low: float, high: float, h: float) -> None:
     c = 4 / h**2
     low, high = min(low, high) * c, max(low, high) * c
@@ -248,7 +249,7 @@ def test_no_product_exceeds_rate_and_constant(name: str) -> None:
 @pytest.mark.parametrize("name", ["resonant", "wide", "nearly a drift", "a drift"])
 def test_without_the_constant_products_exceed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     low, high, h = CASES[name]
-    monkeypatch.setattr(switching._HalfTurn, "log_constant", lambda self, form, h: 0 * form)
+    monkeypatch.setattr(switching._HalfTurn, "log_constant", lambda self, form, rest: 0 * form)
     letters = [measured_in(1.0, h) @ B(kappa, h) @ np.linalg.inv(measured_in(1.0, h)) for kappa in (low, high)]
     found = [
         largest_product(letters, n, np.random.default_rng(3)) - product_bound(low, high, h, 1.0, n) for n in (7, 30)
@@ -272,9 +273,67 @@ def test_the_constant_is_that_of_the_extremal_function(name: str, share: float) 
     exact = float(np.ptp(log_v - log_norm))
     arrays = [np.array(value) for value in (rate / h, low, high, h)]
     turn = switching._HalfTurn.of(*arrays)
-    found = float(turn.log_constant(np.array(form), arrays[3]))
+    found = float(turn.log_constant(np.array(form), np.array(1 - form * h * h / 4)))
     assert found == pytest.approx(exact, abs=1e-4)  # what adding up leaves
     assert product_bound(low, high, h, form, 5) <= 5 * rate + found + 1e-9
+
+
+def log_norm_of_blocks(low: float, high: float, h: float, form: float, blocks: tuple[int, ...]) -> mpf:
+    """log ‖Φ‖_a in 60 digits: so many steps with κ₋, then so many with κ₊, κ₋ and so on; det Φ = 1."""
+    with mp.workdps(60):
+        a, s, product = mpf(form), mpf(h), mp.eye(2)
+        for place, count in enumerate(blocks):
+            kappa = mpf((low, high)[place % 2])
+            product = mp.matrix([[1 - s * s * kappa, s], [-s * kappa, 1]]) ** count * product
+        tilt = mp.sqrt(1 - a * s * s / 4)
+        L = mp.matrix([[mp.sqrt(a) * tilt, 0], [-mp.sqrt(a) * mp.sqrt(a) * s / 2, 1]])
+        assert mp.norm(L.T * L - mp.matrix([[a, -a * s / 2], [-a * s / 2, 1]])) < mpf(10) ** -40 * a
+        in_form = L * product * L**-1
+        squares = sum(entry**2 for entry in in_form)  # σ² + 1/σ²
+        return mp.acosh(squares / 2) / 2
+
+
+NEAR_THE_LARGEST_FORM = [
+    (
+        1.0998542672056525e-05,
+        1.1001697907573131e-05,
+        0.0025451704768335425,
+        617484.7516823035,
+        (186090, 186074, 186090),
+    ),
+    (0.6924191482184922, 2.0295945702516542, 0.0010042447690094417, 3966256.8455846473, (1618, 1188, 1618)),
+]
+
+
+@pytest.mark.parametrize(("low", "high", "h", "form", "blocks"), NEAR_THE_LARGEST_FORM)
+def test_what_cancels_near_the_largest_form_is_allowed_for(
+    low: float, high: float, h: float, form: float, blocks: tuple[int, ...]
+) -> None:
+    """1 − ah²/4 has few digits where a is near 4/h²; words that switch as V says come within 2u/(1 − ah²/4)."""
+    room = product_bound(low, high, h, form, sum(blocks)) - log_norm_of_blocks(low, high, h, form, blocks)
+    assert 0 <= room < 1e-7 + 3 * 2.0**-53 / (1 - form * h * h / 4)
+
+
+@pytest.mark.parametrize("is_mirrored", [False, True])
+def test_the_constant_is_rounded_up_by_what_the_form_lost(is_mirrored: bool) -> None:
+    """Against 1 − ah²/4 in 60 digits, by κ and by 4/h² − κ: by no more than half again, and less would not do."""
+    generator = np.random.default_rng(5)
+    h = generator.uniform(0.05, 0.2, 300)
+    c = 4 / h**2
+    form = c * (1 - 2.0 ** generator.uniform(-38, -26, 300))
+    ends = (c - 1.0, c + 0.05) if is_mirrored else (np.full(300, -0.05), np.full(300, 1.0))
+    growth = switching.ProductGrowth.of(kappa_low=ends[0], kappa_high=ends[1], step_size=h)
+    rate, low, high = growth.ways[is_mirrored]
+    assert np.isfinite(rate).all() and np.isinf(growth.ways[not is_mirrored][0]).all()
+    with mp.workdps(60):
+        share = [mpf(a) * mpf(s) ** 2 / 4 for a, s in zip(form, h, strict=True)]
+        rest = np.array([float(1 - each) for each in share])
+        mirror = np.array([float(4 / mpf(s) ** 2 * (1 - each)) for s, each in zip(h, share, strict=True)])
+    measure = (mirror, np.array(list(map(float, share)))) if is_mirrored else (form, rest)
+    room = growth.in_form(form)[1] - switching._HalfTurn.of(rate / h, low, high, h).log_constant(*measure)
+    allowed = 2.0**-52 / (1 - form * h * h / 4)
+    assert (room > 0).all() and (room < 1.5 * allowed).all()
+    assert (room < 0.75 * allowed).any()
 
 
 def test_the_mirror_image_has_the_mirrored_constant() -> None:

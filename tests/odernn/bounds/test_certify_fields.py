@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -16,7 +16,8 @@ from odernn import IntegratorRNN, families, fields, tableaus
 from odernn.bounds import certify
 from odernn.bounds.network import field as certification
 from odernn.bounds.network.field import log_at_rest
-from odernn.fields.field import Field
+from odernn.bounds.network.sweeps import NOTHING
+from odernn.fields.field import Constants, DenseForm, Field
 from odernn.integrators import prepared
 from odernn.integrators.guarantees import push_from_rest
 from odernn.integrators.responses import StepResponse, step_response, uncoupled_part
@@ -184,6 +185,47 @@ def test_of_two_bounds_the_smaller_one_is_said() -> None:
     for field, theorem in ((wide, "thm-C-field (b)"), (coupled, "thm-C-field (a)")):
         network = IntegratorRNN(field, families.gauss(1), dt=0.05, input_size=1, dtype=F64)
         assert states_bound(network, 5)[1] == theorem
+
+
+@dataclass(frozen=True, eq=False)
+class Turning(Field):
+    """(y, z)' = (z, −y) + U tanh(W (y, z) + x), U = 0: activations play no part."""
+
+    blocks: ClassVar[tuple[str, ...]] = ("y", "z")
+    weights: ClassVar[tuple[str, ...]] = ("W",)
+
+    W: Tensor  # (hidden, 2 hidden)
+
+    @property
+    def hidden_size(self) -> int:
+        return len(self.W)
+
+    def __call__(self, state: tuple[Tensor, ...], drive: Tensor) -> tuple[Tensor, ...]:
+        y, z = state
+        return z + 0 * drive, -y
+
+    def jacobian(self, state: tuple[Tensor, ...], drive: Tensor) -> Tensor:
+        return self._turn().expand(*state[0].shape[:-1], -1, -1)
+
+    def _turn(self) -> Tensor:
+        return torch.kron(self.W.new_tensor([[0.0, 1.0], [-1.0, 0.0]]), torch.eye(self.hidden_size, dtype=self.W.dtype))
+
+    def dense_form(self) -> DenseForm:
+        return DenseForm(self.W, U=torch.zeros_like(self.W.mT), L=self._turn())
+
+    def constants(self) -> Constants:
+        return Constants(lipschitz=1.0, one_sided_lipschitz=0.0, cocoercivity=None)
+
+
+def test_states_that_nothing_drives_stay_at_rest() -> None:
+    """X_0 = 0, and so is X_n = Rⁿ X_0; the least line that certify has, as for L = 0."""
+    network = IntegratorRNN(
+        Turning(torch.randn(2, 4, generator=drawn(1), dtype=F64)), families.gauss(1), dt=0.1, input_size=1, dtype=F64
+    )
+    line = certify(network, input_bound=1.0, steps=5).layers[0]["‖X_n‖₂, n ≤ N"]
+    assert line.log == NOTHING
+    _, state = network(torch.randn(5, 1, 1, generator=drawn(2), dtype=F64))
+    assert all(not block.any() for block in state)
 
 
 def _shortened(response: StepResponse) -> StepResponse:

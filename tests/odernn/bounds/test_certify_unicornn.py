@@ -7,6 +7,7 @@ import itertools
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 import torch
 
 import odernn.bounds
-from odernn.bounds import certify, forms, gradient, jacobian, sharp
+from odernn.bounds import certify, forms, gradient, jacobian, sharp, switching
 from odernn.bounds.network.report import power_of
 from odernn.bounds.network.states import exact_state_logs
 from odernn.bounds.network.weights import weights_of
@@ -49,7 +50,7 @@ def test_state_bounds_do_not_depend_on_the_input_and_gradient_bounds_do_where_th
     assert large.layers[1].gradients["V"].value == small.layers[1].gradients["V"].value
 
 
-def test_the_gradient_bound_is_the_smallest_of_both_theorems_at_every_choice():
+def test_the_gradient_bound_is_no_larger_than_each_theorem_in_the_best_forms():
     network = network_of(num_layers=3, residual_skip=2, scale=3.0)
     steps = 40
     report = certify(network, input_bound=1.0, steps=steps, target_bound=0.5)
@@ -81,6 +82,59 @@ def test_the_gradient_bound_is_the_smallest_of_both_theorems_at_every_choice():
                 assert bound.theorem in ("thm-G", "thm-G-turns", "thm-G-inf")
     assert set(report.layers[2].gradients) == {"w", "b", "c", "V", "Lambda"}
     assert set(report.layers[0].gradients) == {"w", "b", "c", "V"}
+
+
+def resonant_share(slow: int, fast: int, steps: int) -> dict[str, float]:
+    """log |dE_N/dθ| less its line in ``certify``, by autograd: the largest of inputs that stiffen the neuron in time.
+
+    One neuron, κ = 1 + 4σ'(A): so many steps with A = ±200, then so many with A = 0, from each place in that word on;
+    the sign changes every half turn, E_N = ½(y_N + sign y_N)².
+    """
+    bound, period = 300.0, slow + fast
+    network = UnICORNN(1, 1, 1, dt=0.2, alpha=1.0, multiscale=False, dtype=torch.float64)
+    layer = network.layers[0]
+    with torch.no_grad():
+        for weight, value in ((layer.w, 4.0), (layer.V, 1.0), (layer.b, 0.0)):
+            weight.fill_(value)
+    y, z, inputs = torch.zeros(period, dtype=torch.float64), torch.zeros(period, dtype=torch.float64), []
+    for n in range(steps):
+        count = torch.arange(period) + n
+        half_turn, place = count // period, count % period
+        A = torch.where(place < slow, 200.0 - 400.0 * (half_turn % 2), 0.0).double()
+        inputs.append(A - 4.0 * y)
+        z = z - 0.2 * (torch.tanh(A) + y)
+        y = y + 0.2 * z
+    x = torch.stack(inputs)[..., None]
+    assert float(x.abs().max()) <= bound
+    said = certify(network, input_bound=bound, steps=steps, target_bound=1.0).layers[0].gradients
+    assert {each.theorem for each in said.values()} == {"thm-G-turns"}
+    last = network(x)[0][-1, :, 0]
+    errors = (last + last.detach().sign()) ** 2 / 2
+    shares = {name: -math.inf for name in said}
+    for error in errors:
+        found = torch.autograd.grad(error, [getattr(layer, name) for name in said], retain_graph=True)
+        for name, slope in zip(said, found, strict=True):
+            shares[name] = max(shares[name], float(slope.abs().log()) - said[name].value)
+    return shares
+
+
+def test_no_gradient_of_a_neuron_in_resonance_exceeds_its_line():
+    shares = resonant_share(6, 4, steps=400)
+    assert max(shares.values()) <= 0
+    assert shares["b"] > -6.5  # the line is e^36: states and all terms of its sum are not largest together
+
+
+def test_a_line_of_three_quarters_of_the_rate_is_exceeded(monkeypatch: pytest.MonkeyPatch):
+    """Of hλ, which is 31 in 400 steps."""
+    plain = switching.ProductGrowth.of
+
+    def slower(**ends: Any) -> switching.ProductGrowth:
+        growth = plain(**ends)
+        plainly, mirrored = ((0.75 * rate, low, high) for rate, low, high in growth.ways)
+        return replace(growth, ways=(plainly, mirrored))
+
+    monkeypatch.setattr(switching.ProductGrowth, "of", slower)
+    assert max(resonant_share(6, 4, steps=400).values()) > 0
 
 
 def test_parameters_that_do_not_exist_have_no_bound():

@@ -79,7 +79,10 @@ def rates_tried(smallest: float, steps: int) -> list[float]:
 
 
 def turns_again(stack: Any, states: Any, used: Sequence[int], steps: int) -> list[list[LayerConstants]]:
-    """thm-G-turns: neurons that a form lets grow more than is tried have K e^{nhλ} instead, of N steps less of none."""
+    """thm-G-turns: neurons that a form lets grow more than is tried have K e^{nhλ} instead.
+
+    log K is what log_product_bound says of ten steps, less ten times the rate.
+    """
     turning = [np.asarray(switching.rate_bound(**ends_of(layer))) for layer in stack]
     smallest = max(float(np.minimum(best_rates(stack[i]), turning[i]).max()) for i in used)
     if all(not (turning[i] < best_rates(stack[i])).any() or smallest == best_rates(stack[i]).max() for i in used):

@@ -10,6 +10,7 @@ import torch
 from numpy import tanh
 
 from odernn import families, tableaus
+from odernn.fields import CoupledOscillator, Monotone
 from odernn.fields.oscillator import Oscillator
 from odernn.integrators import coefficients_for, prepared, step
 from tests.tiers import spread
@@ -142,3 +143,25 @@ def test_a_method_as_floats_makes_the_same_step_in_one_graph(method):
 
     for found in (stepped, torch.compile(stepped, backend="eager", fullgraph=True)):
         torch.testing.assert_close(found(*state), expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("method", "made_for", "met", "kinds"),
+    [
+        ("rk4", Monotone, Oscillator, "a field with 1 block.*Oscillator is a separable field with 2 blocks"),
+        ("stoermer verlet", Oscillator, Monotone, "a separable field with 2 blocks.*Monotone is a field with 1 block"),
+        ("gauss 2", Monotone, CoupledOscillator, "a field with 1 block.*CoupledOscillator is a field with 2 blocks"),
+        ("gauss 2", Oscillator, CoupledOscillator, "a separable field with 2.*CoupledOscillator is a field with 2"),
+        ("gauss 2", CoupledOscillator, Oscillator, "a field with 2.*Oscillator is a separable field with 2"),
+    ],
+)
+def test_a_method_as_floats_is_for_fields_of_one_kind(method, made_for, met, kinds):
+    fields = {
+        Monotone: Monotone.random(2, dtype=torch.float64),
+        Oscillator: Oscillator(torch.ones(2, dtype=torch.float64), alpha=ALPHA),
+        CoupledOscillator: CoupledOscillator.random(2, gamma=1.0, epsilon=0.5, dtype=torch.float64),
+    }
+    table = coefficients_for(tableaus.get(method) if method != "gauss 2" else families.gauss(2), fields[made_for])
+    with pytest.raises(ValueError, match=f"{method}.*were made for {kinds}"):
+        prepared(table, fields[met], 0.1)
+    assert coefficients_for(table, fields[made_for]) is table
