@@ -8,13 +8,15 @@ layer at (784, 128, 128) took 42 ms of the processors with two threads and 26 wi
 
 from __future__ import annotations
 
+import ctypes
 import os
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import pairwise
-from threading import Lock
+from threading import local
 from typing import Any
 
 import torch
@@ -25,42 +27,56 @@ RANGES_A_THREAD = 4
 PRODUCT_A_THREAD = 1 << 22
 """Multiplications below which a product is not worth a second thread."""
 
-_lock = Lock()
-_saved: list[int] = []
-"""What torch had, once for every operator that is at work."""
+_inside = local()
+"""``given``: how many threads torch had in this thread of Python, while that is inside of ``alone``."""
 
 
 @contextmanager
 def alone(is_wanted: bool = True) -> Iterator[None]:
-    """Inside torch has one thread, if it had more and ``is_wanted``; ``given_threads`` says how many it had."""
-    if not is_wanted:
+    """Inside torch has one thread, if it had more and ``is_wanted``; ``given_threads`` says how many it had.
+
+    So it is in the calling thread of Python, and in no other.
+    """
+    threads = torch.get_num_threads()
+    if threads == 1 or not is_wanted:  # 1, too, where this thread is inside already
         yield
         return
-    _begin_thread()
-    with _lock:
-        threads = given_threads()
-        _saved.append(threads)
+    set_threads = _setter()
+    _inside.given = threads
     try:
-        if threads > 1:
-            torch.set_num_threads(1)
+        set_threads(1)
         yield
     finally:
-        with _lock:
-            _saved.pop()
-        if threads > 1:
-            torch.set_num_threads(threads)
-
-
-def _begin_thread() -> None:
-    """Have torch tell this thread how many it has: until it is asked, MKL takes as many as there are processors here,
-    and sums in another order.
-    """
-    torch.get_num_threads()
+        set_threads(threads)
+        del _inside.given
 
 
 def given_threads() -> int:
     """torch.get_num_threads(), as it is outside of ``alone``."""
-    return _saved[0] if _saved else torch.get_num_threads()
+    given: int | None = getattr(_inside, "given", None)
+    return given or torch.get_num_threads()
+
+
+@cache
+def _setter() -> Callable[[int], object]:
+    """What sets torch's threads, OpenMP's and MKL's, in the calling thread, which has asked torch for them before.
+
+    torch.set_num_threads also sets what every thread is told that asks for the first time, so that one that begins
+    meanwhile would keep 1. It is taken where torch does not show the other functions, or they are not those it calls.
+    """
+    functions = ctypes.PyDLL(torch._C.__file__)  # and of what that is linked with
+    openmp = getattr(functions, "omp_set_num_threads", int)
+    mkl = getattr(functions, "MKL_Set_Num_Threads_Local", int)
+
+    def set_threads(count: int) -> None:
+        openmp(count)
+        mkl(count)
+
+    threads = torch.get_num_threads()
+    set_threads(threads + 1)
+    counts = re.findall(r"(?:::get_num|get_max)_threads\(\) : (\d+)", torch.__config__.parallel_info())
+    set_threads(threads)
+    return set_threads if set(counts) == {str(threads + 1)} else torch.set_num_threads
 
 
 def in_threads(
@@ -84,7 +100,6 @@ def share(tasks: list[Callable[[], Any]], threads: int) -> None:
     errors: list[BaseException] = []
 
     def work() -> None:
-        _begin_thread()
         with torch.inference_mode(is_inference), torch.no_grad():  # which every thread has to be told
             while True:
                 try:
@@ -134,18 +149,14 @@ def add_products(products: list[tuple[Tensor, Tensor, Tensor]], *, is_added: boo
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="odernn")
+    return ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="odernn", initializer=_begin_helper)
 
 
-def _begin_child() -> None:
-    """A child process has none of its parent's threads: no pool, no lock that one holds, no operator that one runs."""
-    global _lock
-    _pool.cache_clear()
-    _lock = Lock()
-    if _saved:
-        torch.set_num_threads(_saved[0])
-        _saved.clear()
+def _begin_helper() -> None:
+    """A helper has one thread of torch for ever: with more, MKL sums in another order, not the same each time."""
+    torch.get_num_threads()  # what torch tells a thread that asks for the first time would undo the next line
+    _setter()(1)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_child)
+    os.register_at_fork(after_in_child=lambda: _pool.cache_clear())  # a child process has no threads of its parent's

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from threading import Barrier, Event, Thread
 from typing import Any
 
 import pytest
@@ -43,23 +47,88 @@ def test_an_operator_leaves_torch_its_threads():
     assert torch.get_num_threads() == 3
 
 
-def test_operators_side_by_side_leave_torch_its_threads():
-    inside, over = threading.Event(), threading.Event()
+@contextmanager
+def an_operator(count: int) -> Iterator[Callable[[], None]]:
+    """Another thread, to which torch gives so many, is inside of ``alone`` until what is yielded is called."""
+    inside, over = Event(), Event()
 
     def other() -> None:
+        torch.get_num_threads()
+        torch.set_num_threads(count)
         with threads.alone():
             inside.set()
             over.wait(10)
 
-    helper = threading.Thread(target=other)
+    helper = Thread(target=other)
     helper.start()
     assert inside.wait(10)
+    torch.set_num_threads(3)  # of this thread, and of those that will begin
+
+    def leave() -> None:
+        over.set()
+        helper.join()
+
+    try:
+        yield leave
+    finally:
+        leave()
+
+
+def counts() -> set[str]:
+    """OpenMP's, torch's and MKL's threads of this thread."""
+    said = torch.__config__.parallel_info()
+    return set(re.findall(r"(?:at::get_num|omp_get_max|mkl_get_max)_threads\(\) : (.*)", said))
+
+
+@pytest.fixture(params=["thread", "process"])
+def setter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch's threads are set in the calling thread alone, or as where torch does not show how."""
+    if request.param == "process":
+        monkeypatch.setattr(threads, "_setter", lambda: torch.set_num_threads)
+    else:
+        assert threads._setter() is not torch.set_num_threads
+
+
+@pytest.mark.usefixtures("setter")
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_operators_side_by_side_have_and_leave_their_own_threads(count: int):
+    """One of a thread that has 1 changes nothing for one that has 3: the other has 1 inside, too, and splits by 3."""
+    with an_operator(count) as leave:
+        assert counts() == {"3"}
+        with threads.alone():
+            assert counts() == {"1"} and threads.given_threads() == 3
+            leave()
+            assert counts() == {"1"} and threads.given_threads() == 3
+        assert counts() == {"3"} and threads.given_threads() == 3
+
+
+@pytest.mark.usefixtures("setter")
+def test_a_helper_has_one_thread_of_torch_whenever_it_begins():
+    """Also after the first of two operators has given back its threads, and in later calls."""
+    threads._pool().shutdown()
+    threads._pool.cache_clear()
+    found: list[set[str]] = []
+    together = Barrier(3)
+
+    def task() -> None:
+        together.wait(10)
+        found.append(counts())
+
+    with an_operator(4) as leave, threads.alone():
+        leave()
+        threads.share([task] * 3, 3)
     with threads.alone():
-        assert threads.given_threads() == 3
-    over.set()
-    helper.join()
-    torch.mm(torch.ones(2, 2), torch.ones(2, 2))
-    assert torch.get_num_threads() == threads.given_threads() == 3
+        threads.share([task] * 3, 3)
+    assert found == [{"1"}] * 6
+
+
+def test_a_thread_that_begins_beside_an_operator_has_all_threads():
+    found: list[set[str]] = []
+    with an_operator(3), threads.alone():
+        other = Thread(target=lambda: found.append(counts()))
+        other.start()
+        other.join()
+    assert found == [{"3"}]
 
 
 def test_every_task_is_done_once_and_an_error_is_raised():
@@ -161,43 +230,34 @@ def test_every_thread_is_in_the_mode_of_its_caller(mode: Callable[[], Any]):
     assert seen == [(mode is torch.inference_mode, False)] * 3
 
 
+@pytest.mark.usefixtures("setter")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_a_child_process_knows_no_operator_of_its_parent():
-    """Forked while another thread has the lock and torch's threads."""
-    inside, over = threading.Event(), threading.Event()
-
-    def other() -> None:
-        with threads.alone():
-            inside.set()
-            over.wait(10)
-
-    helper = threading.Thread(target=other)
-    helper.start()
-    assert inside.wait(10)
-    with threads._lock:
-        child = os.fork()
-        if child == 0:
+def test_a_child_process_knows_no_operator_and_no_helper_of_its_parent():
+    """Forked while another thread is inside, and after helpers were at work."""
+    threads.share([partial(time.sleep, 0.01)] * 6, 3)
+    with an_operator(3):
+        if (child := os.fork()) == 0:
             os._exit(0 if is_as_new() else 1)
-    over.set()
-    helper.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def is_as_new() -> bool:
-    """Whether a new thread comes by the lock, and finds and leaves three threads of torch."""
+    """Whether a new thread finds and leaves three threads of torch, and gets helpers."""
     found: list[int] = []
 
     def look() -> None:
         found.append(torch.get_num_threads())
         with threads.alone():
             found.append(threads.given_threads())
+            together = Barrier(3)
+            threads.share([partial(together.wait, 4)] * 3, 3)
         found.append(torch.get_num_threads())
 
-    thread = threading.Thread(target=look, daemon=True)
+    thread = Thread(target=look, daemon=True)
     thread.start()
     thread.join(5)
-    return found == [3, 3, 3] and not threads._saved
+    return found == [3, 3, 3]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
