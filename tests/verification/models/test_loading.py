@@ -222,9 +222,14 @@ def test_numbers_of_every_kind(tmp_path: Path) -> None:
 def test_inputs_of_any_strides_are_written_out_and_nothing_else_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    u, copied = torch.randn(3, 2, 2), []
-    contiguous = torch.Tensor.contiguous
-    monkeypatch.setattr(torch.Tensor, "contiguous", lambda self: copied.append(self.shape) or contiguous(self))
+    u, contiguous = torch.randn(3, 2, 2), torch.Tensor.contiguous
+    copied: list[torch.Size] = []
+
+    def counting(value: torch.Tensor) -> torch.Tensor:
+        copied.append(value.shape)
+        return contiguous(value)
+
+    monkeypatch.setattr(torch.Tensor, "contiguous", counting)
     others = {f"k{k}": torch.randn(4, 5).t() for k in range(3)}
     torch.save({"inputs": u.mT, "targets": u.mT[0]} | others, tmp_path / "both.pt")
     torch.save(u.mT, tmp_path / "u.pt")
