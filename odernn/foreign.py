@@ -119,11 +119,14 @@ def parsed_toml(text: str) -> dict[str, Any]:
     return value
 
 
-def rows_of_csv(path: Path, most: int = MOST_TEXT) -> list[list[str]]:
-    """The rows of ``text_of``, those without a cell too. Raises as ``text_of``, and for a cell of 128 KiB."""
+def rows_of_csv(path: Path, most: int = MOST_TEXT) -> Iterator[list[str]]:
+    """The rows of ``text_of``, one by one, those without a cell too.
+
+    Raises as ``text_of``, and for a cell of 128 KiB, when a row is asked for.
+    """
     text = text_of(path, most)
     with _as_foreign():
-        return list(csv.reader(io.StringIO(text, newline="")))
+        yield from csv.reader(io.StringIO(text, newline=""))
 
 
 @contextlib.contextmanager

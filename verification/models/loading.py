@@ -161,11 +161,11 @@ def numbers(path: Path) -> tuple[Tensor, Tensor | None]:
     except Exception as error:  # damaged files raise what they like
         raise ModelError(f'"{path}" cannot be read: {said(error)}. Give numbers as {KINDS}.') from error
     if isinstance(found, Tensor):
-        return found, None
+        return found.contiguous(), None
     inputs = next((found[name] for name in INPUTS if name in found), None)
     if inputs is None:
         raise ModelError(f'"{path}" has {", ".join(found) or "nothing"}. Name the inputs "{INPUTS[0]}" in it.')
-    return inputs, next((found[name] for name in TARGETS if name in found), None)
+    return inputs.contiguous(), next((found[name].contiguous() for name in TARGETS if name in found), None)
 
 
 def _read(path: Path) -> Tensor | dict[str, Tensor]:
@@ -181,10 +181,9 @@ def _read(path: Path) -> Tensor | dict[str, Tensor]:
     if kind in (".pt", ".pth"):
         loaded = files.unpickled(path)
         if isinstance(loaded, dict):
-            tensors = {str(name): value for name, value in loaded.items() if isinstance(value, Tensor)}
-            return {name: value.contiguous() for name, value in files.plain(tensors, path).items()}
+            return files.plain({str(name): value for name, value in loaded.items() if isinstance(value, Tensor)}, path)
         if isinstance(loaded, Tensor):
-            return files.plain({"the tensor": loaded}, path)["the tensor"].contiguous()
+            return files.plain({"the tensor": loaded}, path)["the tensor"]
     if kind == ".csv":
         rows = [row for row in foreign.rows_of_csv(path, MOST_CSV) if row]
         if rows and not _are_numbers(rows[0]):

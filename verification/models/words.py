@@ -116,8 +116,13 @@ def _gradients(layer: LayerTrial) -> str:
 
 
 def _contracts(layer: LayerTrial) -> bool:
-    """Whether differences become smaller on every sample that was followed: its own steps let no gradient explode."""
-    return bool(layer.samples) and all(each.largest[0] < 0 for each in layer.samples)
+    """Whether differences shrink on every sample that was followed, and in every step whose Jacobian was written out.
+
+    Exponents alone are of the last steps, too, on which E may not depend: those shrink what the steps before stretch.
+    """
+    exponents = [each.largest[0] for each in layer.samples]
+    norms = [each.largest for each in layer.spectra]
+    return bool(exponents and norms) and max(exponents) < 0 and max(norms) <= 1
 
 
 def _ratio(norms: NDArray[np.float64], what: str, *, is_reverse: bool = False, contracts: bool = False) -> str:

@@ -182,10 +182,13 @@ def _has_tensors_only(value: Any) -> bool:
 def plain(tensors: Mapping[str, Tensor], path: Path) -> dict[str, Tensor]:
     """Their numbers, without gradient; torch.save also keeps tensors that are packed, or have no numbers at all.
 
-    Two names of one storage stay two names of it, and what repeats its numbers, as ``expand`` does, still does: written
-    out, all that do have 256 MiB at most.
+    Two names of one storage stay two names of it, and what repeats its numbers, as ``expand`` does, still does. What is
+    not contiguous, negative or conjugate becomes a copy. Copies of no more numbers than a storage has are as long as
+    the file; all others, and all that is repeated, have 256 MiB at most.
     """
-    found, written = {}, 0
+    found: dict[str, Tensor] = {}
+    free: dict[int, int] = {}
+    written = 0
     for name, value in tensors.items():
         if kind := _other_than_plain(value):
             shape = "" if value.is_nested else f" of shape {tuple(value.shape)}"  # a nested one has none
@@ -193,13 +196,18 @@ def plain(tensors: Mapping[str, Tensor], path: Path) -> dict[str, Tensor]:
                 f'Checkpoint "{path}": "{name}"{shape} is stored as {kind}. Save it as an ordinary tensor: '
                 "value.to_dense() or value.dequantize(), on the CPU."
             )
-        size = value.numel() * value.itemsize
-        written += size if size > value.untyped_storage().nbytes() else 0
+        size, storage = value.numel() * value.itemsize, value.untyped_storage()
+        if size > storage.nbytes():
+            written += size
+        elif not value.is_contiguous() or value.is_neg() or value.is_conj():
+            left = free.get(storage.data_ptr(), storage.nbytes()) - size
+            free[storage.data_ptr()] = max(left, 0)
+            written += max(-left, 0)
         if written > foreign.MOST_DATA:
             raise CheckpointError(
-                f'Checkpoint "{path}": "{name}" of shape {tuple(value.shape)} is stored as fewer numbers that are '
-                f"repeated; written out, such tensors have more than {foreign.MOST_DATA} bytes together. Save "
-                "value.contiguous()."
+                f'Checkpoint "{path}": "{name}" of shape {tuple(value.shape)} is stored as numbers that are repeated, '
+                f"or that other tensors have, too; written out, such tensors have more than {foreign.MOST_DATA} bytes "
+                "together. Save value.clone()."
             )
         found[name] = value.detach().resolve_conj().resolve_neg()
     return found

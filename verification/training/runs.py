@@ -166,7 +166,7 @@ def _history(path: Path) -> tuple[Evaluation, ...]:
     if not path.exists():
         return ()
     try:
-        lines = foreign.rows_of_csv(path)
+        lines = list(foreign.rows_of_csv(path))
     except (OSError, ForeignError) as error:
         raise TrainingError(f'"{path}" cannot be read: {foreign.said(error)}. {_AGAIN}') from None
     if not lines or not set(NEEDED) <= set(lines[0]):

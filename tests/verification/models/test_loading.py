@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,8 +12,10 @@ import pytest
 import torch
 from sklearn.datasets import load_digits
 
+from odernn import foreign
 from verification import tasks
 from verification.cli import main
+from verification.models import loading
 from verification.models.loading import ModelError, model, numbers, of_task
 
 NET = """
@@ -214,6 +217,43 @@ def test_numbers_of_every_kind(tmp_path: Path) -> None:
         assert np.array_equal(inputs.numpy(), u)
         assert (targets is not None) == has_targets and (targets is None or targets.tolist() == [0, 1])
     assert numbers(tmp_path / "u.csv")[0].tolist() == [[[1, 2]], [[3, 4]], [[5, 6]]]
+
+
+def test_inputs_of_any_strides_are_written_out_and_nothing_else_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    u, contiguous = torch.randn(3, 2, 2), torch.Tensor.contiguous
+    copied: list[torch.Size] = []
+
+    def counting(value: torch.Tensor) -> torch.Tensor:
+        copied.append(value.shape)
+        return contiguous(value)
+
+    monkeypatch.setattr(torch.Tensor, "contiguous", counting)
+    others = {f"k{k}": torch.randn(4, 5).t() for k in range(3)}
+    torch.save({"inputs": u.mT, "targets": u.mT[0]} | others, tmp_path / "both.pt")
+    torch.save(u.mT, tmp_path / "u.pt")
+    inputs, targets = numbers(tmp_path / "both.pt")
+    assert targets is not None and inputs.is_contiguous() and targets.is_contiguous()
+    assert torch.equal(inputs, u.mT) and torch.equal(targets, u.mT[0])
+    assert copied == [(3, 2, 2), (2, 2)] and numbers(tmp_path / "u.pt")[0].is_contiguous()
+
+
+def test_empty_rows_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "MOST_CSV", 2**20)  # so much is asked for before it is known how long the file is
+    (tmp_path / "u.csv").write_text("\n1,2\n" + 2**19 * "\n" + "3,4\n", encoding="utf-8")
+    tracemalloc.start()
+    assert numbers(tmp_path / "u.csv")[0].tolist() == [[[1, 2]], [[3, 4]]]
+    assert tracemalloc.get_traced_memory()[1] < 2**19 * 16  # a list of each row would be 56 bytes and 8 in a list
+    tracemalloc.stop()
+
+
+def test_tied_views_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "MOST_DATA", 2**10)
+    stored = torch.randn(16, 16)
+    torch.save({"inputs": torch.randn(10, 2, 3)} | {f"k{k}": stored.t() for k in range(9)}, tmp_path / "tied.pt")
+    with pytest.raises(ModelError, match=r'"k2" of shape \(16, 16\) .* more than 1024 bytes together'):
+        numbers(tmp_path / "tied.pt")
 
 
 def test_numbers_that_are_none_are_refused(tmp_path: Path) -> None:

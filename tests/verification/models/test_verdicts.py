@@ -19,7 +19,7 @@ import odernn
 from odernn import CoRNN, ExpRNN, ScoRNN, UnICORNN
 from verification.measure import own_equations
 from verification.models import words
-from verification.models.exponents import SampleExponents, median
+from verification.models.exponents import SampleExponents, StepSpectrum, median
 from verification.models.found import LayerTrial
 from verification.models.ledger import CellLedger
 from verification.models.model_trial import trial
@@ -201,6 +201,32 @@ def test_a_reverse_direction_below_a_layer_that_forgets_does_not_explode() -> No
     assert "explode: that" in text and "gradients explode" not in text
     assert "as E hardly depends on its last steps: its own steps make differences smaller" in text
     assert "l0_reverse (GRU): forgets its start" in text
+
+
+@pytest.mark.parametrize("after", [0, 20], ids=["alone", "before saturated steps"])
+def test_steps_that_stretch_explode_whatever_comes_after_what_is_read(after: int) -> None:
+    """J_n = W, ‖W‖₂ = 2, up to step 20, which E reads; J_n = 0 in the steps after it."""
+    model = nn.RNN(1, 8, bias=False)
+    nn.init.orthogonal_(model.weight_hh_l0, gain=2.0)
+    nn.init.ones_(model.weight_ih_l0)
+    u = torch.cat([torch.zeros(20, 1, 1), torch.full((after, 1, 1), 30.0)])
+    found = trial(model, u, loss=lambda rows, _: rows[0][19].sum())
+    assert f"gradients explode: that of step 1 is 10^{19 * math.log10(2):.1f} of step 20's" in " ".join(found.verdict)
+    (layer,) = found.layers
+    assert all(each.largest[0] < 0 for each in layer.samples) == (after > 0)
+
+
+@pytest.mark.parametrize(("rate", "stretch"), [(-0.1, 1.1), (0.1, 0.9), (-0.1, None)])
+def test_growth_is_an_explosion_unless_exponents_and_jacobians_contract(rate: float, stretch: float | None) -> None:
+    """A Jacobian that is looked at may be the only one that shrinks, or the only one that does not."""
+    layer = LayerTrial("l0", "GRU", 64, gradients=np.exp(0.3 * np.arange(64.0, 0.0, -1)))
+    contracting = replace(layer, samples=(SampleExponents((-0.1,), 0, 64),), spectra=(StepSpectrum(1, 0.9, 0.1, 0.9),))
+    spectra = () if stretch is None else (StepSpectrum(1, 0.9, 0.1, 0.9), StepSpectrum(64, stretch, 0.1, 0.9))
+    other = replace(contracting, samples=(SampleExponents((rate,), 0, 64),), spectra=spectra)
+    shrinks, grows = (
+        words.verdict(ModelTrial("M", (64, 2, 1), ("E", 1.0), (each,), None))[0] for each in (contracting, other)
+    )
+    assert "its own steps make differences smaller" in shrinks and "gradients explode" in grows
 
 
 def test_one_step_and_both_directions() -> None:

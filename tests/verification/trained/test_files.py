@@ -6,12 +6,14 @@ import json
 import os
 import pickle
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import save_file
+from torch import Tensor
 
 from odernn import foreign
 from tests.verification.trained.networks import SCORNN, UNICORNN, read, saved, spec
@@ -206,7 +208,7 @@ def test_dtypes(tmp_path: Path) -> None:
         (torch.ones(4, device="meta"), "is stored as meta"),
         (
             torch.ones(1).expand(2**50),
-            r"of shape \(1125899906842624,\) is stored as fewer numbers that are repeated.*value\.contiguous",
+            r"of shape \(1125899906842624,\) is stored as numbers that are repeated.*value\.clone",
         ),
     ],
 )
@@ -244,6 +246,37 @@ def test_repeated_numbers_are_counted_written_out_and_together(tmp_path: Path) -
         else:
             with pytest.raises(CheckpointError, match=r'"1" of shape .* more than 268435456 bytes together'):
                 files.tensors(tmp_path / "net.pt")
+
+
+@pytest.mark.parametrize(
+    "view",
+    [torch.t, Tensor._neg_view, lambda b: b.as_strided((4, 4), (2, 1)), torch.conj],
+    ids=["transposed", "negative", "overlapping", "conjugate"],
+)
+def test_what_is_copied_is_counted_beyond_its_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, view: Callable[[Tensor], Tensor]
+) -> None:
+    """Of one storage each name has a copy, and the first of them is no longer than the file."""
+    stored = torch.randn(4, 4, dtype=torch.complex64)
+    own, copy = stored.nbytes, view(stored).nbytes
+    monkeypatch.setattr(foreign, "MOST_DATA", 5 * copy - own)
+    tied = {str(k): view(stored) for k in range(5)}
+    torch.save(tied | {"itself": stored, "again": stored}, tmp_path / "net.pt")
+    found = files.tensors(tmp_path / "net.pt")
+    assert all(torch.equal(found[str(k)], view(stored)) for k in range(5))
+    assert found["itself"].data_ptr() == found["again"].data_ptr()
+    torch.save({**tied, "sixth": view(stored)}, tmp_path / "net.pt")
+    with pytest.raises(CheckpointError, match=r'"sixth" .* or that other tensors have, too.*value\.clone\(\)'):
+        files.tensors(tmp_path / "net.pt")
+    torch.save({name: value.clone() for name, value in (tied | {"6": tied["0"]}).items()}, tmp_path / "net.pt")
+    assert len(files.tensors(tmp_path / "net.pt")) == 6
+
+
+def test_pieces_of_a_storage_are_no_more_than_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "MOST_DATA", 0)
+    gates = torch.randn(6, 8)
+    torch.save(dict(zip("ifgo", gates.chunk(4, dim=1), strict=True)), tmp_path / "net.pt")
+    assert torch.equal(torch.cat(list(files.tensors(tmp_path / "net.pt").values()), dim=1), gates)
 
 
 def test_repeated_rows_are_none_that_a_description_may_count(tmp_path: Path) -> None:
