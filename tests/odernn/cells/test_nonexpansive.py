@@ -123,7 +123,7 @@ def test_weights_begin_near_those_without_it_and_v_is_not_zero() -> None:
         model, plain = CELLS[name](), CELLS[name](nonexpansive=False)
         v = model.layers[0].free_b.detach()
         assert bool((v != 0).all()) and float(v.abs().max()) <= most
-        assert float((model.layers[0].biases() - plain.layers[0].b).abs().max()) <= 2 * most
+        assert float((model.layers[0].biases() - plain.layers[0].b).detach().abs().max()) <= 2 * most
 
 
 @pytest.mark.parametrize("name", CELLS)
