@@ -170,7 +170,7 @@ def test_products_by_factors_have_no_rounding_term() -> None:
 
 def test_where_a_run_overflows_no_rounding_is_certified() -> None:
     """V = (3, 1)·10³⁸ takes float32 to NaN, in this layer and above it."""
-    network = ExpRNN(1, 2, 2, nonexpansive=True, generator=torch.Generator().manual_seed(0))
+    network: Any = ExpRNN(1, 2, 2, nonexpansive=True, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         network.layers[0].V.copy_(torch.tensor([[3e38], [1e38]]))
         assert bool(network(torch.ones(4, 1, 1))[0].isnan().any())
@@ -196,7 +196,7 @@ def test_the_rounding_of_two_layers_is_that_of_a_plain_loop() -> None:
     """thm-Lip (d) and thm-C-orth (b) typed again step by step, with torch's norms; inputs of two numbers, a start."""
     generator, steps, bound = torch.Generator().manual_seed(3), 40, 1.0
     options: dict[str, Any] = {"initial": "glorot", "nonexpansive": True, "learn_initial_state": True}
-    network = ScoRNN(2, 6, 2, rho=2, generator=generator, **options)
+    network: Any = ScoRNN(2, 6, 2, rho=2, generator=generator, **options)
     report = certify(network, input_bound=bound, steps=steps)
     u = 2.0**-24
 
