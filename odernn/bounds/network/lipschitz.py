@@ -59,7 +59,7 @@ def lines(reach: Reach, theorem: str, of_rounding: str = "thm-Lip (d)") -> Itera
     yield QuantityBound(A_STEP, total(reach.exact), theorem, ABOUT_ALL)
     yield QuantityBound(OF_MEAN, euclidean(averaged(reach.exact)), theorem, ABOUT_ALL)
     if reach.computed is None or reach.log_error is None:
-        yield unknown(COMPUTED, "no theorem here on the rounding of this layer, or of one below")
+        yield unknown(COMPUTED, "it may overflow, or no theorem here on its rounding, in this layer or one below")
         return
     both = float(outward(math.log(2) + float(reach.log_error.max())))
     about = f"|u|, |u'| ≤ U: add {power_of(both)}, twice what a run may round off"

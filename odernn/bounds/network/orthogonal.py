@@ -173,10 +173,10 @@ def _reach(layer: Any, W: OrthogonalMap, below: Level, own: Level, reach: lipsch
 
 
 def _rounding(layer: Any, W: OrthogonalMap, below: Level, states: Logs | None) -> Logs | None:
-    """thm-Lip (d): log ρ_n, what a step rounds off at states of these norms."""
+    """thm-Lip (d): log ρ_n, what a step rounds off at states of these norms; None where they may overflow."""
     precision, V = precision_of(layer), layer.like
     drive = computed_drive(V, below, precision)
-    if states is None or drive is None or below.computed_norm is None:
+    if states is None or drive is None or below.computed_norm is None or states.max() >= precision.log_largest:
         return None
     size, width = len(W.matrix), V.shape[1]
     start = NOTHING if layer.h0 is None else log_of(float(layer.h0.detach().double().norm()) * (1 + 2.0**-40))

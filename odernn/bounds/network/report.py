@@ -29,15 +29,18 @@ BLOWN_UP = 6
 VERDICTS = ("cannot blow up", "can blow up", "not known")
 SUBJECTS = (
     ("as rebuilt", "errors of rebuilt states"),
-    ("ĥ'", "distances of two computed runs"),
+    ("ĥ'", ""),
+    ("max_n", ""),
+    ("h̄", ""),
     ("as computed", "computed states"),
     ("|dE/dθ|", "gradients"),
     ("∂ĥ", "computed small changes"),
-    ("h'", "distances of two runs"),
+    ("/ ‖h_1 − h'_1‖", "distances of two runs per ‖h_1 − h'_1‖"),
+    ("/ ‖u − u'‖₂", "distances of two runs per ‖u − u'‖₂"),
     ("∂", "small changes"),
     ("n ≤ N", "states"),
 )
-"""A mark of a quantity, the first that it has, and what a verdict calls it."""
+"""A mark of a quantity, the first that it has, and what a verdict calls it; "": no verdict is about it."""
 WIDTH = 80
 BLOW_UP = f"To blow up is to exceed 10^{BLOWN_UP} within N steps. What is in brackets is proved."
 
@@ -282,7 +285,7 @@ def verdicts_of(layer: LayerBounds) -> dict[str, tuple[str, str]]:
     for bound in layer.bounds:
         if bound.sign != "≥":  # one from below is of the quantity of the line above it
             subject = next((name for mark, name in SUBJECTS if mark in bound.quantity), None)
-        if subject is not None and bound.sign != "≈":
+        if subject and bound.sign != "≈":
             found.setdefault(subject, []).append(bound)
     return {subject: _verdict_of(bounds) for subject, bounds in found.items()}
 

@@ -55,6 +55,18 @@ class ModReLULayer(RecurrentLayer, ABC):
             return None if self.free_b is None else -self.free_b.abs()
         return self.b
 
+    def free_biases(self) -> None:
+        """Make b the parameter, with the value and in the place that ``free_b`` gave it, frozen if that was."""
+        b = self.biases()
+        for name, parameter in list(self.named_parameters(recurse=False)):
+            delattr(self, name)
+            if name == "free_b" and b is not None:
+                name, parameter = "b", nn.Parameter(b.detach().clone(), requires_grad=parameter.requires_grad)
+            self.register_parameter(name, parameter)
+        self.nonexpansive, self.free_b = False, None
+        if b is None:
+            self.b = None
+
     @property
     def has_bias(self) -> bool:
         """Whether a threshold is learned; without, the activation is the identity."""
@@ -69,11 +81,10 @@ class ModReLUNetwork(LearnedInitialStates, ABC):
 
         The network itself if its b is free already.
         """
-        if not self.layers[0].nonexpansive:
+        if not any(layer.nonexpansive for layer in self.layers):
             return self
         found = copy.deepcopy(self)
         for layer in found.layers:
-            b = layer.biases()
-            layer.nonexpansive, layer.free_b = False, None
-            layer.b = None if b is None else nn.Parameter(b.detach().clone())
+            if layer.nonexpansive:
+                layer.free_biases()
         return found

@@ -64,6 +64,18 @@ def test_it_is_the_map_with_that_b_and_is_kept_by_states_copies_and_pickles(name
 
 
 @pytest.mark.parametrize("name", CELLS)
+def test_a_free_network_has_the_order_of_parameters_and_what_is_frozen(name: str) -> None:
+    model = CELLS[name](learn_initial_state=True)
+    model.layers[0].free_b.requires_grad_(False)
+    free = model.unlimited()
+    assert list(free.state_dict()) == list(CELLS[name](learn_initial_state=True, nonexpansive=False).state_dict())
+    asked = [parameter.requires_grad for parameter in model.parameters()]
+    assert [parameter.requires_grad for parameter in free.parameters()] == asked and asked.count(False) == 1
+    model.layers[0].free_biases()  # of two layers, one
+    assert model.layers[1].nonexpansive and list(model.unlimited().state_dict()) == list(free.state_dict())
+
+
+@pytest.mark.parametrize("name", CELLS)
 def test_gradients_are_those_of_finite_differences(name: str) -> None:
     model, u = CELLS[name](), normal(3, 2, 2, seed=2, scale=3.0)
     with torch.no_grad():  # away from v = 0, where |v| has a corner
@@ -123,7 +135,7 @@ def test_weights_begin_near_those_without_it_and_v_is_not_zero() -> None:
         model, plain = CELLS[name](), CELLS[name](nonexpansive=False)
         v = model.layers[0].free_b.detach()
         assert bool((v != 0).all()) and float(v.abs().max()) <= most
-        assert float((model.layers[0].biases() - plain.layers[0].b).abs().max()) <= 2 * most
+        assert float((model.layers[0].biases() - plain.layers[0].b).detach().abs().max()) <= 2 * most
 
 
 @pytest.mark.parametrize("name", CELLS)
