@@ -121,16 +121,27 @@ class DampedUnICORNNLayer(RecurrentLayer):
         return self._bounded().interval(*self._steps(self.c))
 
     def slopes(self) -> dict[str, Tensor]:
-        """dh/dc, dw/dc, dw/dfree_w of every neuron, (hidden,), those that there are, in the dtype of the weights."""
-        learned = {"free_w": self.free_w, "c": self.c}
-        leaves = {name: value.detach().requires_grad_() for name, value in learned.items() if value is not None}
+        """dh/dc, dw/dc, dw/dfree_w of every neuron, (hidden,), those that there are, float64.
+
+        At the floats h, α, q of the step, with σ̂'(x) = σ̂(x) σ̂(−x), which is not 0 where σ̂ rounds to 1.
+        """
+        h, alpha, q = (each.detach().double() for each in self._steps(self.c))
         found: dict[str, Tensor] = {}
-        with torch.enable_grad():
-            w, h, _, _ = self._coefficients(leaves.get("free_w"), leaves.get("c"))
-            for of, values in (("h", h), ("w", w)):
-                for name, leaf in leaves.items():
-                    grads = torch.autograd.grad(values.sum(), leaf, allow_unused=True, retain_graph=True)
-                    found[f"{of} by {name}"] = torch.zeros_like(leaf) if grads[0] is None else grads[0]
+        if self.c is not None:
+            c = self.c.detach().double()
+            moves = torch.sigmoid(c) > SMALLEST_DAMPING * (1.0 - 2.0**-16)  # or nearly: σ̂ is rounded in the dtype
+            found["h by c"] = self.dt * torch.sigmoid(c) * torch.sigmoid(-c) * moves
+            found["w by c"] = torch.zeros_like(c)
+        if self.free_w is not None:
+            free = self.free_w.detach().double()
+            low, high = self._bounded().interval(h, alpha, q)
+            found["w by free_w"] = (high - low) * torch.sigmoid(free) * torch.sigmoid(-free)
+        if self.free_w is not None and self.c is not None:
+            with torch.enable_grad():
+                w = self._bounded().within(free, h.requires_grad_(), alpha, q.requires_grad_())
+                by_h, by_q = torch.autograd.grad(w.sum(), (h, q))
+            q_by_h = -self.gamma.to(self.V.dtype) * q.detach() ** 2
+            found["w by c"] = (by_h + by_q * q_by_h) * found["h by c"]
         return found
 
     def stepper(self) -> StepFunction:

@@ -40,7 +40,7 @@ LEAST = 2.0**-30
 """A smaller −log ρ is taken for none."""
 
 SLOPES_ROUNDED = 1e-5
-"""Added to logarithms of dw/dθ and dh/dc, which are computed in the dtype of the weights."""
+"""Added to logarithms of dw/dθ and dh/dc, which are taken at h, q and α as rounded to the dtype of the weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +283,7 @@ def _direct(
     found = {"V": log_of(float(below.positions.max()))}
     if layer.b is not None:
         found["b"] = 0.0
-    slopes = {name: slope.double().abs().numpy() for name, slope in layer.slopes().items()}
+    slopes = {name: slope.abs().numpy() for name, slope in layer.slopes().items()}
     if layer.free_w is None:
         found["w"] = log_of(float(Y.max()))
     else:
