@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Unpack
 import torch
 from torch import Tensor, nn
 
+from odernn.cells.common.arguments import number
 from odernn.cells.common.contraction import SMALLEST_DAMPING, ContractionRate, check_oscillator
 from odernn.cells.common.representation import differing, shown
 from odernn.cells.common.sequences import State
@@ -44,7 +45,7 @@ class DampedUnICORNNLayer(RecurrentLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
-        given = [dt, alpha, gamma] if rate is None else [dt, alpha, gamma, rate]
+        given = [dt, alpha, gamma] if rate is None else [dt, alpha, gamma, number("rate", rate)]
         self.register_exact("constants", given, check_oscillator, device=device)
         empty = empty_parameters(device, dtype)
         self.w = empty(hidden_size) if rate is None else None

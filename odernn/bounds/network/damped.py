@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SHARES = (0.0, 0.25, 0.5, 0.75)
 """Of log ρ of the best form, given up for a form in which y and z weigh less."""
 
-LONGEST = 4096
+LONGEST = 1024
 """Steps up to which D_j is the largest of all neurons at every j; beyond it is max h q/r_a times the largest ρ^j."""
 
 LEAST = 2.0**-30
@@ -311,7 +311,7 @@ def _in_words(
         return (f"{count} of {len(step.h)} neurons contract in no form P: a factor ≤ {power_of(slowest)} a step.",)
     promised = ""
     if layer.rate is not None:
-        promised = f", by thm-damp (c) ≤ 1/(1 + {float(layer.rate):g} h) of each neuron for all weights"
+        promised = f", by thm-damp (c) ≤ 1/(1 + {float(layer.rate)!r} h) of each neuron for all weights"
     forever = float(outward((gain + P.both - np.log(-np.expm1(P.rate))).max(), 8.0)) + ALLOWANCE
     states = float(outward((gain + rest.position - np.log(-np.expm1(rest.rate))).max(), 8.0))
     return (

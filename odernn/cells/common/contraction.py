@@ -18,7 +18,10 @@ SHRUNK = 2.0**-20
 """Share by which an interval is smaller beside 4 ε of w's dtype: more than its own roundings in float64."""
 
 MARGIN = 1.01
-"""By how much γ exceeds 2r + dt r² and α exceeds r(γ − r): a q that is rounded to float32 moves them by half of it."""
+"""By how much γ exceeds 2r + dt r² and α exceeds r(γ − r).
+
+The γ of a q that is rounded to float32 is off by up to 0.39 %, which moves r(γ − r) by up to 0.77 %.
+"""
 
 STIFFEST = 0.98
 """Largest sin²ξ(α) at h = dt."""

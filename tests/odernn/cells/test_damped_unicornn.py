@@ -132,6 +132,8 @@ def test_certify_finds_the_least_rate_and_says_what_is_promised() -> None:
         np.testing.assert_allclose(found, rates, rtol=1e-11)
         assert (found >= rates).all()
         assert any("thm-damp (c) ≤ 1/(1 + 0.4 h)" in line for line in bounds.says)
+    (layer,) = certify(drawn(rate=0.12345678), input_bound=1.0, steps=3).layers
+    assert any("≤ 1/(1 + 0.12345678 h)" in line for line in layer.says)  # six digits would promise 0.123457
     free = drawn(rate=None)
     with torch.no_grad():
         free.layers[0].w.fill_(20.0)
@@ -216,6 +218,8 @@ def test_optimizers_keep_the_rate_and_states_are_kept() -> None:
         ({"alpha": -1.0}, r"alpha is -1.0, but the restoring force needs a finite alpha ≥ 0"),
         ({"rate": -0.1}, r"rate is -0.1, but a damped step has a finite rate > 0"),
         ({"rate": 1.0}, r"rate is 1 with gamma = 2, .* Choose gamma ≥ 2.525"),
+        ({"rate": [0.4, 0.4]}, r"rate is \[0.4, 0.4\], a list. Give a number"),
+        ({"rate": True}, "rate is True, a bool. Give a number"),
         ({"alpha": 0.5}, r"alpha is 0.5 with gamma = 2, .* Choose alpha ≥ 0.6464"),
         ({"dt": 2.0}, "the step is too stiff"),
         ({"gamma": 0.005, "rate": 1e-4}, r"gamma dt is 0.0025, .* Choose gamma dt ≥ 0.003906"),
