@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.metadata
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -65,7 +66,7 @@ def path_of(module: str) -> Path | None:
         if module == root or module.startswith(f"{root}."):
             place = folder.joinpath(*module[len(root) + 1 :].split("."))
             candidates = (place / "__init__.py", place.with_name(f"{place.name}.py"))
-            return next((candidate for candidate in candidates if candidate.is_file()), None)
+            return next((file for file in candidates if os.path.isfile(file)), None)  # False, too, for a name too long
     return None
 
 

@@ -152,6 +152,10 @@ def test_nothing_of_others_that_share_the_name_cuda_is_a_file_of_the_library() -
     assert path_of("cuda") is None
 
 
+def test_a_name_longer_than_that_of_a_file_is_no_module() -> None:
+    assert path_of("verification." + 300 * "x") is None
+
+
 # --- against what really is loaded
 
 FAST = ("sam-D.1-b",)

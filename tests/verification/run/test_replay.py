@@ -61,7 +61,7 @@ def claims(tmp_path: Path) -> Path:
         slow(("raise", False, "planted")),
         slow(("die", None, "exit code 7")),
         ("grow", None, "MemoryError"),
-        slow(("hang", None, "exceeded its 3 s")),
+        slow(("hang", None, "its limit is 3 s")),
     ],
 )
 def test_what_comes_of_a_check(claims: Path, how: str, certified: bool | None, word: str) -> None:
