@@ -28,6 +28,7 @@ from odernn.cells.arnn_1_2 import ARNN12
 from odernn.cells.arnn_2_2 import ARNN22
 from odernn.cells.clockwork import ClockworkRNN
 from odernn.cells.cornn import CoRNN
+from odernn.cells.damped_unicornn import DampedUnICORNN
 from odernn.cells.exprnn import ExpRNN
 from odernn.cells.indrnn import IndRNN
 from odernn.cells.integrator import IntegratorRNN
@@ -120,6 +121,7 @@ STACKS: Mapping[str, nn.Module] = {
     "arnn_1_2": ARNN12(2, 3, 2, dt=0.1, batch_first=True),
     "arnn_2_2": ARNN22(2, 3, 2, dt=0.1, scheme="forward_euler"),
     "arnn_2_2 midpoint": ARNN22(2, 3, 2, dt=0.1, scheme="explicit_midpoint"),
+    "damped_unicornn": DampedUnICORNN(2, 3, 2, dt=0.1, alpha=1.0, gamma=0.5),
     "exprnn": ExpRNN(2, 3, 2, learn_initial_state=True),
     "indrnn": IndRNN(2, 3, 2),
     "integrator": IntegratorRNN(antisymmetric(), MIDPOINT, 0.1, input_size=2, num_layers=2),

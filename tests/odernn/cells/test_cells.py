@@ -153,6 +153,7 @@ def test_every_registered_cell_has_a_book_and_the_number_of_cells_is_known():
             "arnn_2_2",
             "clockwork",
             "cornn",
+            "damped_unicornn",
             "exprnn",
             "indrnn",
             "integrator",
