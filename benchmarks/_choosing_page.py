@@ -9,6 +9,7 @@ from typing import Any
 
 import _choosing_plan
 from _choosing_plan import ChosenTask, Contestant
+from _harness import spliced
 from tabulate import tabulate
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cells.md"
@@ -30,11 +31,7 @@ def best(tried: Sequence[Mapping[str, Any]]) -> int | None:
 
 def page(text: str, record: Mapping[str, Any]) -> str:
     """The page with the tables between its two marks in place of those that are there."""
-    before, _, rest = text.partition(BEGIN)
-    _, mark, after = rest.partition(END)
-    if not mark:
-        raise ValueError(f"{PAGE.name} lacks one of the marks {BEGIN} and {END}.")
-    return before + "\n".join([BEGIN, "", *_tables(record), END]) + after
+    return spliced(text, BEGIN, END, "\n".join(_tables(record)).rstrip("\n"))
 
 
 def _tables(record: Mapping[str, Any]) -> Iterator[str]:

@@ -136,6 +136,15 @@ def report(
             )
 
 
+def spliced(text: str, begin: str, end: str, body: str) -> str:
+    """The page with ``body`` between its two marks, in place of what is there. ValueError if a mark is missing."""
+    before, _, rest = text.partition(begin)
+    _, mark, after = rest.partition(end)
+    if not mark:
+        raise ValueError(f"The page lacks one of the marks {begin} and {end}. Put it back where the table is to stand.")
+    return f"{before}{begin}\n\n{body}\n\n{end}{after}"
+
+
 def said_not_made(left: Sequence[str]) -> int:
     """Print what was not made, three of it at most; the exit status."""
     for line in left[:3]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 from _cell_attacks import KINDS, attack, attack_in_float32
-from _harness import RESULTS, machine
+from _harness import RESULTS, machine, spliced
 from tabulate import tabulate
 from torch import nn
 
@@ -107,10 +107,8 @@ def group_of(quantity: str) -> str:
 def main(arguments: list[str]) -> None:
     if "--page" in arguments:
         text = PAGE.read_text("utf-8")
-        before, _, rest = text.partition(BEGIN)
-        _, _, after = rest.partition(END)
         table = "\n".join(page(json.loads(RESULT.read_text("utf-8"))))
-        PAGE.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", "utf-8")
+        PAGE.write_text(spliced(text, BEGIN, END, table), "utf-8")
         return
     torch.set_num_threads(1)
     started, networks = time.process_time(), int(arguments[0]) if arguments else 6

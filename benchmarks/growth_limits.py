@@ -11,34 +11,23 @@ best form, exp(N · rate), layer by layer, and the largest |w|. results/growth_l
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import shutil
 import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
-from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
-import torch
-from _harness import RESULTS, machine
-from scipy import stats
+from _harness import machine
+from _prices import command, difference, from_nothing, with_table
 from tabulate import tabulate
 
 from odernn.bounds.network.unicornn import rates_of_forms
 from odernn.bounds.network.weights import weights_of
-from verification.training import configuration, loop, network
+from verification.training import configuration, network
 from verification.training.configuration import Configuration
-from verification.training.determinism import determinism
-from verification.training.processes import processes
 
-RECORD = RESULTS / "growth_limits.json"
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "guarantees.md"
-START, END = "<!-- table of benchmarks/growth_limits.py -->", "<!-- its end -->"
+NAME = "growth_limits"
 SEEDS = tuple(range(200, 210))
 """None of those by which the example's settings were chosen."""
 
@@ -56,19 +45,17 @@ def plan(limit: float | None, seed: int) -> Configuration:
     return replace(read, network=made)
 
 
-def trained(name: str, seed: int) -> dict[str, Any]:
+def plans() -> dict[str, Configuration]:
+    return {f"{name}, seed {seed}": plan(LIMITS[name], seed) for seed in SEEDS for name in LIMITS}
+
+
+def trained(key: str) -> dict[str, Any]:
     """One run, from nothing."""
-    torch.set_num_threads(1)
-    made_of = plan(LIMITS[name], seed)
-    folder = RESULTS.parent.parent / "build" / "growth_limits" / made_of.digest()[:16]
-    folder.mkdir(parents=True, exist_ok=True)
-    with processes("cpu") as own, determinism(made_of.training.deterministic, "cpu"):
-        run = loop.TrainingRun(made_of, folder, own)
-        found = run.to_the_end(None, [])
-        cell = run.model.recurrent
-        weights = weights_of(cell)
-        coefficients = [cell.coefficients(index)["w"].detach() for index in range(len(cell.layers))]
-    shutil.rmtree(folder, ignore_errors=True)
+    made_of = plans()[key]
+    run, found = from_nothing(made_of)
+    cell = run.model.recurrent
+    weights = weights_of(cell)
+    coefficients = [cell.coefficients(index)["w"].detach() for index in range(len(cell.layers))]
     return {
         "accuracy": found.test["accuracy"],
         "growths": [math.exp(STEPS * float(rates_of_forms(weights, i).max())) for i in range(len(cell.layers))],
@@ -76,16 +63,6 @@ def trained(name: str, seed: int) -> dict[str, Any]:
         "digest": made_of.digest(),
         "machine": machine(),
     }
-
-
-def opened() -> dict[str, Any]:
-    return json.loads(RECORD.read_text("utf-8"))["runs"] if RECORD.exists() else {}
-
-
-def missing(runs: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Those that are not recorded, or under another configuration."""
-    every = [(name, seed) for seed in SEEDS for name in LIMITS]
-    return [(n, s) for n, s in every if runs.get(f"{n}, seed {s}", {}).get("digest") != plan(LIMITS[n], s).digest()]
 
 
 def table(runs: Mapping[str, Any]) -> str:
@@ -123,36 +100,10 @@ def _rows(runs: Mapping[str, Any], seeds: Sequence[int]) -> Iterator[tuple[str, 
         )
 
 
-def difference(pairs: list[float]) -> str:
-    """The mean in points of per cent, and half the width of Student's interval."""
-    half = stats.t.ppf(0.975, len(pairs) - 1) * statistics.stdev(pairs) / math.sqrt(len(pairs))
-    return f"{100 * statistics.mean(pairs):+.2f} ± {100 * half:.2f}"
-
-
 def page(text: str, runs: Mapping[str, Any]) -> str:
     """The page with the table of the record in its place."""
-    before, rest = text.split(START)
-    return f"{before}{START}\n\n{table(runs)}\n\n{END}{rest.split(END)[1]}"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=1, help="so many runs at a time")
-    parser.add_argument("--page", action="store_true", help="train nothing")
-    options = parser.parse_args()
-    runs = opened()
-    if not options.page:
-        with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
-            futures = {pool.submit(trained, *each): each for each in missing(runs)}
-            for done in as_completed(futures):
-                name, seed = futures[done]
-                runs[f"{name}, seed {seed}"] = done.result()
-                record = {"benchmark": "growth_limits", "runs": {key: runs[key] for key in sorted(runs)}}
-                RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-                sys.stdout.write(f"{name}, seed {seed}: {done.result()['accuracy']:.2%}\n")
-    PAGE.write_text(page(PAGE.read_text("utf-8"), runs), encoding="utf-8")
-    return 0
+    return with_table(text, NAME, table(runs))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(NAME, __doc__, plans, trained, page))

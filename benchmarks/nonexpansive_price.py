@@ -12,24 +12,19 @@ at inputs that follow its gradient. results/nonexpansive_price.json is written a
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import shutil
 import statistics
 import sys
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
-from multiprocessing import get_context
 from typing import Any
 
 import _choosing_plan
 import choosing_a_cell
-import growth_limits
 import torch
 from _choosing_plan import ChosenTask, Contestant
 from _harness import RESULTS, machine
+from _prices import command, difference, from_nothing, with_table
 from tabulate import tabulate
 from torch import Tensor
 
@@ -37,14 +32,10 @@ from odernn.bounds import certify
 from odernn.bounds.network import lipschitz
 from odernn.cells.urnn import RestrictedURNNLayer
 from verification import tasks
-from verification.training import loop, network
+from verification.training import network
 from verification.training.configuration import Configuration
-from verification.training.determinism import determinism
-from verification.training.processes import processes
 
-RECORD = RESULTS / "nonexpansive_price.json"
-PAGE = growth_limits.PAGE
-START, END = "<!-- table of benchmarks/nonexpansive_price.py -->", "<!-- end of its table -->"
+NAME = "nonexpansive_price"
 TASKS = ("digits by rows", "permuted digits by pixels")
 CELLS = ("ScoRNN", "ExpRNN", "URNN, restricted")
 IMAGES, ASCENTS = 12, 6
@@ -72,16 +63,9 @@ def plans() -> dict[str, Configuration]:
 
 def trained(key: str) -> dict[str, Any]:
     """One run, from nothing."""
-    torch.set_num_threads(1)
     made_of = plans()[key]
-    folder = RESULTS.parent.parent / "build" / "nonexpansive_price" / made_of.digest()[:16]
-    folder.mkdir(parents=True, exist_ok=True)
-    with processes("cpu") as own, determinism(made_of.training.deterministic, "cpu"):
-        run = loop.TrainingRun(made_of, folder, own)
-        found = run.to_the_end(None, [])
-    shutil.rmtree(folder, ignore_errors=True)
-    options = {name: value for name, value in made_of.task.options.items()}
-    sequences = torch.as_tensor(tasks.get(made_of.task.name).load("test", None, **options)[0])
+    run, found = from_nothing(made_of)
+    sequences = torch.as_tensor(tasks.get(made_of.task.name).load("test", None, **made_of.task.options)[0])
     cell = run.model.recurrent
     report = certify(cell, input_bound=1.0, steps=len(sequences)).layers[-1]
     bound = report[lipschitz.OVER_ALL].log
@@ -126,15 +110,6 @@ def local_constant(cell: Any, images: Tensor) -> float:
     return worst
 
 
-def opened() -> dict[str, Any]:
-    return json.loads(RECORD.read_text("utf-8"))["runs"] if RECORD.exists() else {}
-
-
-def missing(runs: Mapping[str, Any]) -> list[str]:
-    """Those that are not recorded, or under another configuration."""
-    return [key for key, plan in plans().items() if runs.get(key, {}).get("digest") != plan.digest()]
-
-
 HEADERS = (
     "task, N steps",
     "cell",
@@ -167,7 +142,7 @@ def _rows(runs: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             contestant.name,
             f"{statistics.mean(free):.2%}",
             f"{statistics.mean(kept):.2%}",
-            growth_limits.difference([a - b for a, b in zip(kept, free, strict=True)]),
+            difference([a - b for a, b in zip(kept, free, strict=True)]),
             f"{min(certified):.3g} … {max(certified):.3g}",
             f"{min(shares):.2f} … {max(shares):.2f}",
         )
@@ -175,30 +150,8 @@ def _rows(runs: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def page(text: str, runs: Mapping[str, Any]) -> str:
     """The page with the table of the record in its place."""
-    before, rest = text.split(START)
-    return f"{before}{START}\n\n{table(runs)}\n\n{END}{rest.split(END)[1]}"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=1, help="so many runs at a time")
-    parser.add_argument("--page", action="store_true", help="train nothing")
-    options = parser.parse_args()
-    runs = opened()
-    if not options.page:
-        with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
-            futures = {pool.submit(trained, key): key for key in missing(runs)}
-            for done in as_completed(futures):
-                key = futures[done]
-                runs[key] = done.result()
-                record = {"benchmark": "nonexpansive_price", "runs": {name: runs[name] for name in sorted(runs)}}
-                RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-                sys.stdout.write(f"{key}: {runs[key]['accuracy']:.2%}, {runs[key]['local']:.3g} of ")
-                sys.stdout.write(f"{runs[key]['certified']:.3g}\n")
-                sys.stdout.flush()
-    PAGE.write_text(page(PAGE.read_text("utf-8"), runs), encoding="utf-8")
-    return 0
+    return with_table(text, NAME, table(runs))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(NAME, __doc__, plans, trained, page))

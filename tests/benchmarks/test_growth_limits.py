@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from types import ModuleType
 
 import pytest
 
 from tests.benchmarks.scripts import imported
+
+prices = imported("_prices")
 
 
 @pytest.fixture
@@ -16,12 +17,12 @@ def script() -> ModuleType:
 
 
 def test_the_table_is_that_of_the_record(script: ModuleType) -> None:
-    text = script.PAGE.read_text("utf-8")
-    assert text == script.page(text, script.opened()) and "seeds." in text
+    text = prices.PAGE.read_text("utf-8")
+    assert text == script.page(text, prices.opened(script.NAME)) and "seeds." in text
 
 
 def test_the_record_is_of_the_plan_and_within_the_limits(script: ModuleType) -> None:
-    runs = json.loads(script.RECORD.read_text("utf-8"))["runs"]
+    runs = prices.opened(script.NAME)
     for key, run in runs.items():
         name, seed = key.rsplit(", seed ", 1)
         limit = script.LIMITS[name]
@@ -30,6 +31,6 @@ def test_the_record_is_of_the_plan_and_within_the_limits(script: ModuleType) -> 
         assert limit is not None or max(run["growths"]) > 10  # the limits bind
 
 
-def test_adifference_is_students(script: ModuleType) -> None:
+def test_a_difference_is_students(script: ModuleType) -> None:
     """Of ten differences: mean 0.45, deviation 0.3028, t = 2.262 of nine degrees of freedom; points of per cent."""
     assert script.difference([0.001 * k for k in range(10)]) == "+0.45 ± 0.22"
