@@ -123,8 +123,6 @@ def test_the_nearest_tests_import_the_file_lie_beside_it_or_name_it(tmp_path: Pa
 
 
 def test_a_fork_that_says_nothing_dies_or_hangs_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scratch, "STUCK_S", 0.5)
-
     def begun_and(end: Any) -> Any:
         def work(send: Any) -> None:
             send({"begin": "t.py::one"})
@@ -132,9 +130,11 @@ def test_a_fork_that_says_nothing_dies_or_hangs_is_noticed(monkeypatch: pytest.M
 
         return work
 
-    begin = time.monotonic()
-    assert scratch._answer(begun_and(lambda: time.sleep(60)), ["t.py"])["how"] == "time-out"
-    assert time.monotonic() - begin < 20
+    with monkeypatch.context() as short:  # the others may be slow to begin on a busy machine
+        short.setattr(scratch, "STUCK_S", 3.0)
+        begin = time.monotonic()
+        assert scratch._answer(begun_and(lambda: time.sleep(60)), ["t.py"])["how"] == "time-out"
+        assert time.monotonic() - begin < 30
     assert scratch._answer(begun_and(lambda: os._exit(3)), ["t.py"]) == {"by": "t.py::one", "how": "died", "tests": 1}
     fine = scratch._answer(lambda send: send({"over": 0}), ["t.py"])
     assert fine == {"by": "", "how": "", "tests": 0}
