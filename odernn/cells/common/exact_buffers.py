@@ -10,12 +10,15 @@ from torch import Tensor, nn
 
 Check: TypeAlias = Callable[[Sequence[float]], object]
 
+LARGEST = torch.finfo(torch.float32).max
+
 
 class ExactBuffers(nn.Module):
     """A module some of whose buffers are float64 whatever the dtype of its parameters, in ``state_dict``, too.
 
     ``.float()`` and ``.to(device)`` move such a buffer but never round it: ``.double()`` would not bring its digits
-    back. ``load_state_dict`` refuses a value that the constructor refuses, before anything is overwritten.
+    back. ``load_state_dict`` refuses a value that the constructor refuses, before anything is overwritten. Steps take
+    these values in the dtype of the weights, which ``.float()`` may change: beyond the range of float32 is refused.
     """
 
     def __init__(self) -> None:
@@ -29,9 +32,19 @@ class ExactBuffers(nn.Module):
 
         ``check`` is a function of a module, not a lambda, so that modules with such buffers can be pickled.
         """
-        check([values] if isinstance(values, (int, float)) else values)
+        self._refuse(name, [values] if isinstance(values, (int, float)) else values, check)
         self._checks[name] = check
         self.register_buffer(name, torch.tensor(values, dtype=torch.float64, device=device))
+
+    @staticmethod
+    def _refuse(name: str, values: Sequence[float], check: Check) -> None:
+        check(values)
+        for value in values:
+            if abs(value) > LARGEST:
+                raise ValueError(
+                    f"the buffer {name} would hold {value:.6g}, which float32 rounds to infinity. "
+                    f"Give numbers of at most {LARGEST:.3g}."
+                )
 
     def drop_exact(self, name: str) -> None:
         """The module without that buffer."""
@@ -53,7 +66,7 @@ class ExactBuffers(nn.Module):
             value = state_dict.get(prefix + name)
             if isinstance(value, Tensor) and value.shape == getattr(self, name).shape and not value.is_meta:
                 try:
-                    check(value.reshape(-1).tolist())
+                    self._refuse(name, value.reshape(-1).tolist(), check)
                 except ValueError as error:
                     errors.append(str(error))
         if not errors:

@@ -134,3 +134,17 @@ def test_an_argument_that_a_cell_does_not_have_is_named_with_the_one_that_is_mea
         cells.get("urnn")(3, 4, capacity=2, execution="cpu")
     with pytest.raises(TypeError, match=r"LinOSS has no argument \"quux\". It has input_size, .* dt, "):
         cells.get("linoss")(3, 4, dt=0.1, quux=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "which"), [(name, which) for name in HYPERPARAMETERS for which in HYPERPARAMETERS[name]]
+)
+def test_a_number_that_float32_rounds_to_infinity_is_refused_when_given_and_when_loaded(name: str, which: str) -> None:
+    with pytest.raises(ValueError, match=f"1e\\+39|{which}"):
+        made(name, **{which: 1e39})
+    network = made(name)
+    exact = {
+        key: torch.full_like(value, 1e39) for key, value in network.named_buffers() if value.dtype == torch.float64
+    }
+    with pytest.raises((ValueError, RuntimeError), match=r"1e\+39"):
+        network.load_state_dict(network.state_dict() | exact)
