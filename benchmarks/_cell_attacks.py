@@ -1,8 +1,7 @@
-"""Attacks on what ``certify`` says of every cell: weights are drawn and bent, inputs follow the gradient of a bounded
-quantity.
+"""Attacks on what ``certify`` says of every cell: inputs follow the gradient of a bounded quantity.
 
 An attack returns, of every line of a report with a bound, the largest value found and the bound: ``Reached``. Networks
-are small (three or four units), in float64; lines about computed states are attacked by runs in float32.
+are those of ``_cell_kinds``, in float64; lines about computed states are attacked by runs in float32.
 """
 
 from __future__ import annotations
@@ -10,40 +9,26 @@ from __future__ import annotations
 import copy
 import math
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
-from odernn import IntegratorRNN, families, fields, tableaus
 from odernn.bounds import certify
 from odernn.bounds.network import LayerBounds, NetworkBounds, QuantityBound
 from odernn.bounds.network.lipschitz import ROUNDED
 from odernn.bounds.network.report import EVERY_INPUT
-from odernn.cells.antisymmetric import AntisymmetricRNN
-from odernn.cells.arnn_1_2 import ARNN12
-from odernn.cells.arnn_2_2 import ARNN22
-from odernn.cells.clockwork import ClockworkRNN
-from odernn.cells.cornn import CoRNN
-from odernn.cells.damped_unicornn import DampedUnICORNN
-from odernn.cells.exprnn import ExpRNN
-from odernn.cells.indrnn import IndRNN
 from odernn.cells.lem import LEM
-from odernn.cells.linoss import LinOSS
-from odernn.cells.lipschitz import LipschitzRNN
-from odernn.cells.scornn import ScoRNN
-from odernn.cells.urnn import URNN
 from verification.adversary.input_slopes import computed_ratio, is_about_inputs, rounding_found, worst_inputs
 
 F64 = torch.float64
 ROUNDING = 1e-9
 """Of what is measured in float64 over at most some dozen steps, relatively."""
-HIDDEN, INPUTS, SAMPLES, ASCENTS = 3, 2, 12, 4
+INPUTS, SAMPLES, ASCENTS = 2, 12, 4
 
 Blocks: TypeAlias = dict[str, Tensor]
-Draw: TypeAlias = Callable[[torch.Generator], float]
 
 
 @dataclass(frozen=True)
@@ -64,157 +49,8 @@ class Reached:
         return math.exp(self.log_value - self.log_bound)
 
 
-# --- networks
-
-
-def _uniform(generator: torch.Generator, low: float, high: float) -> float:
-    return low + (high - low) * float(torch.rand((), generator=generator, dtype=F64))
-
-
-def _bent(network: nn.Module, generator: torch.Generator) -> nn.Module:
-    """Every parameter times a random size, biases of both signs or of one."""
-    with torch.no_grad():
-        for name, parameter in network.named_parameters():
-            size = 10 ** _uniform(generator, -1.0, 0.5)
-            parameter.copy_(size * torch.randn(parameter.shape, generator=generator, dtype=F64))
-            if (
-                name.split(".")[-1].startswith("b")
-                and parameter.dim() == 1
-                and torch.rand((), generator=generator) < 0.7
-            ):
-                parameter.copy_(-parameter.abs() if torch.rand((), generator=generator) < 0.5 else 0.3 * parameter)
-    return network
-
-
-def _sizes(generator: torch.Generator) -> tuple[int, int, int]:
-    layers = int(torch.randint(1, 3, (), generator=generator))
-    return INPUTS, HIDDEN + int(torch.randint(2, (), generator=generator)), layers
-
-
-def _kind(cell: type, **options: float | str | bool | Draw) -> Callable[[torch.Generator], nn.Module]:
-    def draw(generator: torch.Generator) -> nn.Module:
-        drawn = {name: value(generator) if callable(value) else value for name, value in options.items()}
-        return _bent(cell(*_sizes(generator), dtype=F64, **drawn), generator)
-
-    return draw
-
-
-def _between(low: float, high: float) -> Draw:
-    return lambda generator: _uniform(generator, low, high)
-
-
-def _nearly_unitary(generator: torch.Generator) -> nn.Module:
-    """A uRNN of full capacity whose W is off a unitary one by a tenth or a third: the bound has to know."""
-    network = URNN(*_sizes(generator), capacity="full", learn_initial_state=True, dtype=F64)
-    network.reset_parameters(generator)
-    with torch.no_grad():
-        for layer in network.layers:
-            layer.W.mul_(1 + _uniform(generator, -0.3, 0.1))
-            layer.h0.mul_(10 ** _uniform(generator, -1.0, 1.5))
-            layer.b.copy_(-_uniform(generator, 0.0, 0.5) * torch.rand(layer.b.shape, generator=generator, dtype=F64))
-    return network
-
-
-def _stretched(generator: torch.Generator) -> nn.Module:
-    """Restricted, with b ≤ 0 in half of the draws."""
-    draw = _kind(URNN, capacity="restricted", product="matrix", learn_initial_state=True)
-    network = draw(generator)
-    with torch.no_grad():
-        for layer in network.layers:
-            layer.b.copy_(-layer.b.abs())
-    return network
-
-
-def _opened(generator: torch.Generator) -> nn.Module:
-    """Restricted, with some b > 0: states are bounded, Jacobians are not."""
-    network = _kind(URNN, capacity="restricted", product="matrix")(generator)
-    with torch.no_grad():
-        for layer in network.layers:
-            layer.b.copy_(layer.b.abs() * torch.tensor([1.0, -1.0, 1.0, -1.0], dtype=F64)[: len(layer.b)])
-    return network
-
-
-def _damped(generator: torch.Generator) -> nn.Module:
-    """With a rate, near the ends of what dt, α and γ may be and away from them."""
-    dt, rate = _uniform(generator, 0.1, 1.2), 10 ** _uniform(generator, -2.0, 0.0)
-    gamma = max(1.02 * rate * (2 + dt * rate) * 10 ** _uniform(generator, 0.0, 1.5), 2.0**-7 / dt)
-    least = 1.02 * rate * (gamma - rate)
-    square = 2 * (1 + dt * gamma + (1 + dt * rate) ** 2) / (dt**2 * (1 + dt * rate))
-    alpha = least + _uniform(generator, 0.0, 0.9) ** 2 * square
-    return _bent(DampedUnICORNN(*_sizes(generator), dt=dt, alpha=alpha, gamma=gamma, rate=rate, dtype=F64), generator)
-
-
-def _clocks(generator: torch.Generator) -> nn.Module:
-    inputs, _, layers = _sizes(generator)
-    return _bent(ClockworkRNN(inputs, HIDDEN, layers, periods=(1, 2, 3), start=1, dtype=F64), generator)
-
-
-def _of_field(generator: torch.Generator) -> nn.Module:
-    methods = (families.gauss(1), tableaus.get("rk4"), tableaus.EULER, tableaus.IMPLICIT_EULER)
-    method = methods[int(torch.randint(len(methods), (), generator=generator))]
-    kinds = (fields.Monotone, fields.Semilinear)
-    kind = kinds[int(torch.randint(2, (), generator=generator))]
-    field = kind.random(HIDDEN, generator=generator, dtype=F64)
-    return IntegratorRNN(field, method, dt=_uniform(generator, 0.05, 0.4), input_size=INPUTS, dtype=F64)
-
-
-def _of_torch(kind: type, **options: Any) -> Callable[[torch.Generator], nn.Module]:
-    return lambda generator: _bent(kind(*_sizes(generator), dtype=F64, **options), generator)
-
-
-KINDS: Mapping[str, Callable[[torch.Generator], nn.Module]] = {
-    "ScoRNN": _kind(ScoRNN, rho=2, learn_initial_state=True),
-    "ExpRNN": _kind(ExpRNN),
-    "URNN, restricted": _stretched,
-    "URNN, restricted, b > 0": _opened,
-    "URNN, full, not unitary": _nearly_unitary,
-    "CoRNN, explicit": _kind(CoRNN, dt=_between(0.05, 0.6), gamma=_between(0.2, 3.0), epsilon=_between(0.1, 3.0)),
-    "CoRNN, implicit": _kind(
-        CoRNN, dt=_between(0.05, 0.9), gamma=_between(0.2, 3.0), epsilon=_between(0.1, 3.0), damping="implicit"
-    ),
-    "DampedUnICORNN": _kind(DampedUnICORNN, dt=_between(0.1, 1.2), alpha=_between(0.0, 4.0), gamma=_between(0.05, 5.0)),
-    "DampedUnICORNN, rate": _damped,
-    "AntisymmetricRNN": _kind(AntisymmetricRNN, dt=_between(0.01, 0.5), gamma=_between(0.0, 1.0)),
-    "AntisymmetricRNN, gated": _kind(AntisymmetricRNN, dt=_between(0.01, 0.5), gamma=_between(0.0, 1.0), gated=True),
-    "LipschitzRNN, euler": _kind(
-        LipschitzRNN,
-        dt=_between(0.01, 0.3),
-        beta_a=_between(0.0, 1.0),
-        gamma_a=_between(0.0, 1.0),
-        beta_w=_between(0.0, 1.0),
-        gamma_w=_between(0.0, 1.0),
-    ),
-    "LipschitzRNN, midpoint": _kind(
-        LipschitzRNN,
-        dt=_between(0.01, 0.3),
-        beta_a=_between(0.0, 1.0),
-        gamma_a=_between(0.0, 1.0),
-        beta_w=_between(0.0, 1.0),
-        gamma_w=_between(0.0, 1.0),
-        method="midpoint",
-    ),
-    "ARNN12, tanh": _kind(ARNN12, dt=_between(0.01, 0.3)),
-    "ARNN12, relu, shared": _kind(ARNN12, dt=_between(0.01, 0.3), activation="relu", shared=True),
-    "ARNN22, leapfrog": _kind(ARNN22, dt=_between(0.01, 0.3)),
-    "ARNN22, leapfrog, relu": _kind(ARNN22, dt=_between(0.01, 0.3), activation="relu"),
-    "ARNN22, midpoint": _kind(ARNN22, dt=_between(0.01, 0.3), scheme="explicit_midpoint"),
-    "ARNN22, midpoint, relu": _kind(ARNN22, dt=_between(0.01, 0.3), scheme="explicit_midpoint", activation="relu"),
-    "ARNN22, Euler": _kind(ARNN22, dt=_between(0.01, 0.3), scheme="forward_euler"),
-    "LinOSS, imex": _kind(LinOSS, dt=_between(0.1, 0.6), guard="clamp"),
-    "LinOSS, imex, unstable": _kind(LinOSS, dt=_between(0.5, 3.0), guard="none"),
-    "LinOSS, im": _kind(LinOSS, dt=_between(0.1, 1.0), scheme="im"),
-    "IndRNN, relu": _kind(IndRNN),
-    "IndRNN, tanh": _kind(IndRNN, activation="tanh"),
-    "LEM": _kind(LEM, dt=_between(0.1, 1.0)),
-    "LEM, dt > 1": _kind(LEM, dt=_between(1.0, 1.8)),
-    "ClockworkRNN": _clocks,
-    "IntegratorRNN": _of_field,
-    "torch LSTM": _of_torch(nn.LSTM),
-    "torch GRU": _of_torch(nn.GRU),
-    "torch RNN": _of_torch(nn.RNN),
-    "torch RNN, relu": _of_torch(nn.RNN, nonlinearity="relu"),
-}
-"""What is attacked: a name, and how to draw such a network."""
+def _power_of_ten(generator: torch.Generator, low: float, high: float) -> float:
+    return float(10 ** (low + (high - low) * float(torch.rand((), generator=generator, dtype=F64))))
 
 
 # --- one network, run layer by layer
@@ -317,7 +153,7 @@ def attack(
     ``shift`` is added to the bounds: a planted fault if it is negative. ``tries`` drives and states for each change.
     """
     steps = steps or int(torch.tensor([1, 2, 5, 12])[torch.randint(4, (), generator=generator)])
-    bound, aim = 10 ** _uniform(generator, -1.0, 1.0), 10 ** _uniform(generator, -1.0, 1.0)
+    bound, aim = _power_of_ten(generator, -1.0, 1.0), _power_of_ten(generator, -1.0, 1.0)
     report: NetworkBounds[LayerBounds] = certify(network, input_bound=bound, steps=steps, target_bound=aim)
     found: list[Reached] = []
 
@@ -349,7 +185,7 @@ def attack_in_float32(network: nn.Module, generator: torch.Generator) -> list[Re
     """The lines about computed states, by runs in float32 on the float32 weights; measured in float64."""
     narrow = copy.deepcopy(network).float()
     wide = copy.deepcopy(narrow).double()
-    steps, bound = int(torch.randint(1, 40, (), generator=generator)), 10 ** _uniform(generator, -1.0, 1.0)
+    steps, bound = int(torch.randint(1, 40, (), generator=generator)), _power_of_ten(generator, -1.0, 1.0)
     report: NetworkBounds[LayerBounds] = certify(narrow, input_bound=bound, steps=steps)
     lines = [
         (k, line) for k, layer in enumerate(report.layers) for line in layer.bounds if "as computed" in line.quantity
@@ -471,9 +307,9 @@ def worst_change(
     width, sizes, make = free_step(network, layer)
     worst, best = 0.0, None
     for place in range(tries):
-        scale = 10 ** _uniform(generator, -2.0, 1.5)
+        scale = _power_of_ten(generator, -2.0, 1.5)
         drives = scale * torch.randn(steps, width, generator=generator, dtype=F64)
-        state = torch.randn(sum(sizes), generator=generator, dtype=F64) * 10 ** _uniform(generator, -2.0, 1.0)
+        state = torch.randn(sum(sizes), generator=generator, dtype=F64) * _power_of_ten(generator, -2.0, 1.0)
         if best is not None and place % 2:
             drives = best[0] + 0.3 * drives * (torch.rand(steps, width, generator=generator, dtype=F64) < 0.3)
             state = best[1] + 0.1 * state
@@ -518,7 +354,7 @@ def _change(
         return torch.cat(blocks, dim=1)[0]
 
     if "h'" in quantity:
-        other = state + 10 ** _uniform(generator, -3.0, 0.0) * torch.randn(state.shape, generator=generator, dtype=F64)
+        other = state + _power_of_ten(generator, -3.0, 0.0) * torch.randn(state.shape, generator=generator, dtype=F64)
         with torch.no_grad():
             return float((after(state) - after(other)).norm() / (state - other).norm())
     J = torch.autograd.functional.jacobian(after, state)

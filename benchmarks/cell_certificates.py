@@ -3,7 +3,7 @@
     python benchmarks/cell_certificates.py [networks]          # attacks, and writes results/cell_certificates.json
     python benchmarks/cell_certificates.py --page              # the table of docs/derivations/certificates.md
 
-Of every kind of ``_cell_attacks.KINDS`` so many networks are drawn (6 unless given), and as many more are the one that
+Of every kind of ``_cell_kinds.KINDS`` so many networks are drawn (6 unless given), and as many more are the one that
 came nearest to some bound with its weights changed a little. Shares are those of N = 12; other N are judged, too.
 """
 
@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from _cell_attacks import KINDS, attack, attack_in_float32
+from _cell_attacks import attack, attack_in_float32
+from _cell_kinds import KINDS
 from _harness import RESULTS, machine, spliced
 from tabulate import tabulate
 from torch import nn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from benchmarks._cell_attacks import KINDS
+from benchmarks._cell_kinds import KINDS
 from tests.benchmarks.scripts import imported
 
 script = imported("cell_certificates")

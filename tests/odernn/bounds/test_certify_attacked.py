@@ -11,15 +11,16 @@ import pytest
 import torch
 
 from benchmarks import _cell_attacks as attacks
+from benchmarks._cell_kinds import KINDS
 from odernn.bounds import NetworkBounds, certify
 from odernn.bounds.network import arnn, certification, cornn, decoupled, euler, gated, levels, orthogonal
 from tests.tiers import slow, spread
 
 
 def test_every_cell_with_theorems_is_attacked() -> None:
-    kinds = {type(draw(torch.Generator().manual_seed(0))).__name__ for draw in attacks.KINDS.values()}
+    kinds = {type(draw(torch.Generator().manual_seed(0))).__name__ for draw in KINDS.values()}
     assert kinds | {"UnICORNN"} == set(certification.FAMILIES)
-    assert len(attacks.KINDS) == 33
+    assert len(KINDS) == 33
 
 
 @pytest.fixture
@@ -42,13 +43,13 @@ def bounded(reports: list[NetworkBounds[Any]], *, as_computed: bool) -> list[str
     return [quantity for quantity in known if ("as computed" in quantity) is as_computed]
 
 
-@pytest.mark.parametrize("kind", spread(attacks.KINDS, 11))
+@pytest.mark.parametrize("kind", spread(KINDS, 11))
 def test_no_bound_is_exceeded_in_a_brief_attack(kind: str, reports: Any, one_thread: None) -> None:
     attacked(kind, reports, networks=1, tries=4)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", attacks.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_bound_is_exceeded(kind: str, reports: Any, one_thread: None) -> None:
     attacked(kind, reports, networks=12, tries=24)
 
@@ -57,7 +58,7 @@ def attacked(kind: str, reports: list[NetworkBounds[Any]], *, networks: int, tri
     generator = torch.Generator().manual_seed(len(kind) + networks)
     judged = []
     for _ in range(networks):
-        network = attacks.KINDS[kind](generator)
+        network = KINDS[kind](generator)
         judged += attacks.attack(network, generator, tries=tries)
     assert not [found for found in judged if found.is_exceeded], kind
     assert [found.quantity for found in judged] == bounded(reports, as_computed=False)
@@ -65,14 +66,14 @@ def attacked(kind: str, reports: list[NetworkBounds[Any]], *, networks: int, tri
 
 
 @pytest.mark.parametrize("networks", [1, slow(10)])
-@pytest.mark.parametrize("kind", spread([kind for kind in attacks.KINDS if kind != "IntegratorRNN"], 9))
+@pytest.mark.parametrize("kind", spread([kind for kind in KINDS if kind != "IntegratorRNN"], 9))
 def test_no_bound_on_computed_states_is_exceeded_in_float32(
     kind: str, networks: int, reports: Any, one_thread: None
 ) -> None:
     generator = torch.Generator().manual_seed(7 * len(kind))
     judged = []
     for _ in range(networks):
-        network = attacks.KINDS[kind](generator)
+        network = KINDS[kind](generator)
         judged += attacks.attack_in_float32(network, generator)
     assert not [found for found in judged if found.log_value > found.log_bound], kind
     assert [found.quantity for found in judged] == bounded(reports, as_computed=True)
@@ -82,7 +83,7 @@ def test_no_bound_on_computed_states_is_exceeded_in_float32(
 def test_a_line_that_no_attack_knows_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A gradient of a parameter that the network has not is no line that passes."""
     generator = torch.Generator().manual_seed(0)
-    network, of = attacks.KINDS["CoRNN, explicit"](generator), cornn._constants
+    network, of = KINDS["CoRNN, explicit"](generator), cornn._constants
 
     def misnamed(*arguments: Any) -> Any:
         found = of(*arguments)
@@ -101,7 +102,7 @@ def test_a_line_that_no_attack_knows_is_an_error(monkeypatch: pytest.MonkeyPatch
 def _is_found(kind: str) -> bool:
     """Whether one of a dozen networks exceeds a bound."""
     generator = torch.Generator().manual_seed(3)
-    networks = (attacks.KINDS[kind](generator) for _ in range(12))
+    networks = (KINDS[kind](generator) for _ in range(12))
     return any(each.is_exceeded for net in networks for each in attacks.attack(net, generator, tries=8, steps=5))
 
 
@@ -193,7 +194,7 @@ def test_bounds_that_are_sharp_are_nearly_reached(kind: str, quantity: str, shar
     """A bound times ``share`` is exceeded: the attacks find what there is, and the bound has no room."""
     generator = torch.Generator().manual_seed(5)
     for _ in range(4):
-        network = attacks.KINDS[kind](generator)
+        network = KINDS[kind](generator)
         found = attacks.attack(network, generator, shift=math.log(share), tries=8, steps=5)
         if any(each.is_exceeded for each in found if each.quantity.startswith(quantity)):
             return

@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from benchmarks import _cell_attacks as attacks
+from benchmarks._cell_kinds import KINDS
 from odernn import cells, tableaus
 from odernn.bounds import NetworkBounds, certify
 from odernn.bounds.network import lipschitz
@@ -35,7 +36,7 @@ from tests.odernn.bounds.small_networks import drawn
 from tests.tiers import spread
 
 ALL_KINDS: dict[str, Callable[[torch.Generator], torch.nn.Module]] = {
-    **attacks.KINDS,
+    **KINDS,
     "UnICORNN": lambda g: cells.get("unicornn")(2, 4, 2, dt=0.1, alpha=2.0, generator=g, dtype=torch.float64),
 }
 
@@ -125,9 +126,9 @@ def test_refusals_name_the_thing_and_the_next_step() -> None:
     assert all(line.log is None for line in projected.bounds)
 
 
-@pytest.mark.parametrize("kind", spread(attacks.KINDS, 9))
+@pytest.mark.parametrize("kind", spread(KINDS, 9))
 def test_every_line_is_finite_however_short_long_or_silent_a_run_is(kind: str) -> None:
-    network = attacks.KINDS[kind](drawn(len(kind)))
+    network = KINDS[kind](drawn(len(kind)))
     for steps, bound, aim in ((1, 0.0, 0.0), (2, 1e6, 1e-6), (700, 1.0, 1.0)):
         report = certify(network, input_bound=bound, steps=steps, target_bound=aim)
         assert_finite_or_said(report)

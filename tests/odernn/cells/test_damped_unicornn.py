@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from benchmarks import _cell_attacks as attacks
+from benchmarks._cell_kinds import KINDS
 from odernn.bounds import certify
 from odernn.bounds.network import damped, lipschitz
 from odernn.cells.damped_unicornn import DampedUnICORNN
@@ -164,7 +165,7 @@ def test_the_fault_of_a_forgotten_condition_of_P_is_found(monkeypatch: pytest.Mo
 
         monkeypatch.setattr(damped.NeuronForms, "of", classmethod(wrong))
         generator = torch.Generator().manual_seed(3)
-        networks = (attacks.KINDS["DampedUnICORNN"](generator) for _ in range(8))
+        networks = (KINDS["DampedUnICORNN"](generator) for _ in range(8))
         return any(each.is_exceeded for net in networks for each in attacks.attack(net, generator, tries=6, steps=5))
 
     assert planted(condition=lambda found, step: 0 * found.condition)
@@ -176,7 +177,7 @@ def test_the_fault_of_a_forgotten_condition_of_P_is_found(monkeypatch: pytest.Mo
 def test_no_line_is_exceeded_with_a_rate(networks: int, one_thread: None) -> None:
     generator = torch.Generator().manual_seed(networks)
     for _ in range(networks):
-        network = attacks.KINDS["DampedUnICORNN, rate"](generator)
+        network = KINDS["DampedUnICORNN, rate"](generator)
         found = attacks.attack(network, generator, tries=4) + attacks.attack_in_float32(network, generator)
         assert not [each for each in found if each.is_exceeded]
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks import _cell_attacks as attacks
+from benchmarks._cell_kinds import KINDS
 from odernn import CoRNN, ExpRNN, LinOSS, ScoRNN
 from odernn.bounds import certify
 from verification.measure import own_equations
@@ -85,7 +85,7 @@ def test_no_run_exceeds_them(cell: object, scale: float) -> None:
 
 def _bent(name: str) -> nn.Module:
     """Of ``attacks``, which knows a network of every cell with theorems; without a learned start."""
-    network = attacks.KINDS[name](torch.Generator().manual_seed(2))
+    network = KINDS[name](torch.Generator().manual_seed(2))
     for layer in network.layers:  # type: ignore[union-attr]
         if getattr(layer, "h0", None) is not None:
             layer.h0 = None  # type: ignore[union-attr]
@@ -93,7 +93,7 @@ def _bent(name: str) -> nn.Module:
 
 
 OWN_ROWS = ("CoRNN", "LinOSS", "ScoRNN", "ExpRNN", "torch")
-CERTIFIED = [kind for kind in attacks.KINDS if not kind.startswith(OWN_ROWS)]
+CERTIFIED = [kind for kind in KINDS if not kind.startswith(OWN_ROWS)]
 
 
 def test_quantities_are_written_without_bars_in_a_table() -> None:
