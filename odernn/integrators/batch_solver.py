@@ -27,6 +27,8 @@ from odernn.integrators.newton import Equations
 
 Phi: TypeAlias = Callable[[Tensor, Tensor], object]
 """φ(z), into the second argument."""
+Bent: TypeAlias = Callable[[Tensor, Tensor], object]
+"""φ(z) − d̄ z, into the second argument."""
 
 SHARED_ITERATIONS = 20
 """After so many, or where an iteration gains less than a tenth, a sample gets its own matrix."""
@@ -35,35 +37,71 @@ AIMED = 2
 """The error left is estimated at no more than this many eps times √N of the size of the stages, N unknowns."""
 
 
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """z of a batch, s = φ − d̄ z of the z before, how many iterations it took, and how far z is off, as estimated."""
+
+    z: Tensor
+    s: Tensor
+    iterations: int
+    error: float
+
+
 @dataclass
 class SharedIteration:
-    """z and p of a batch, changed in place by ``run``.   PT = Pᵀ; slope d̄, a number or (s q,)."""
+    """Solves z = c + K φ(z) for a batch.   PT = Pᵀ; slope d̄, a number or (s q,).
+
+    expected  how many iterations the last call took: the next one does not look at its corrections long before
+    """
 
     PT: Tensor
     slope: Tensor | float
+    expected: int = 0
 
-    def run(self, z: Tensor, p: Tensor, phi: Phi, limit: float, most: int) -> tuple[int, float]:
-        """Iterate until the error is estimated at ``limit`` for the whole batch.
+    def run(self, c: Tensor, bent: Bent, limit: float, most: int) -> Iterate:
+        """Iterate from z = c + P d̄ c until the error of z is estimated at ``limit`` for the whole batch.
 
-        Returns the number of iterations and the estimate, which is infinite where the iteration has stalled.
+        ``bent(z, out)`` is φ(z) − d̄ z. The estimate is infinite where the iteration has stalled.
         """
-        r, moved = torch.empty_like(z), torch.empty_like(z)
-        previous = math.inf
+        start, s, moved = self._from(c), torch.empty_like(c), torch.empty_like(c)
+        z, spare, previous, quiet = start, torch.empty_like(c), math.inf, min(self.expected - 2, most - 1)
         for iteration in range(1, most + 1):
-            self._correct(z, p, phi, r, moved)
-            largest = largest_entry(r)
-            error = left_after(largest, previous)
-            if error <= limit:
-                return iteration, error
-            if not largest < STALLED * previous:
-                return iteration, math.inf
-            previous = largest
-        return most, math.inf
+            bent(z, s)
+            new = self._add_product(start, s, spare)
+            if iteration > quiet:
+                largest = largest_entry(torch.sub(new, z, out=moved))
+                error = left_after(largest, previous)
+                if error <= limit:
+                    self.expected = iteration
+                    return Iterate(new, s, iteration, error)
+                if not largest < STALLED * previous:
+                    break
+                previous = largest
+            z, spare = new, (torch.empty_like(c) if z is start else z)
+        self.expected = 0
+        return Iterate(new, s, iteration, math.inf)
+
+    def _from(self, c: Tensor) -> Tensor:
+        """c + P d̄ c, where z would be if φ were d̄."""
+        if self.PT.dim() == 2 and not isinstance(self.slope, Tensor):
+            return torch.addmm(c, c, self.PT, alpha=self.slope)
+        return c + matrices.transposed_product(self.PT, self.slope * c)
+
+    def _add_product(self, start: Tensor, s: Tensor, out: Tensor) -> Tensor:
+        """start + P s, into ``out``."""
+        if self.PT.dim() == 2:
+            return torch.addmm(start, s, self.PT, out=out)
+        return matrices.transposed_product(self.PT, s, out=out).add_(start)
+
+    def consistent(self, found: Iterate) -> Tensor:
+        """The p with z = c + K p."""
+        return found.s + self.slope * found.z
 
     def run_each(
         self, z: Tensor, p: Tensor, phi: Phi, limits: Tensor, accepted: Tensor, most: int
     ) -> tuple[int, Tensor]:
-        """The same with an estimate for every sample: which are solved, to their ``limits``, (batch,).
+        """From p and z = c + K p, changed in place, by corrections, with an estimate for every sample: which are
+        solved, to their ``limits``, (batch,).
 
         A sample that has stalled is solved where its corrections are not above ``accepted``: there are no more digits.
         """
@@ -95,6 +133,14 @@ class SharedIteration:
         else:
             r.add_(moved, alpha=self.slope)
         p.add_(r)
+
+
+def less(value: Tensor, slope: Tensor | float, z: Tensor) -> None:
+    """value −= d̄ z."""
+    if isinstance(slope, Tensor):
+        value.addcmul_(z, slope, value=-1)
+    else:
+        value.add_(z, alpha=-slope)
 
 
 def largest_entry(values: Tensor) -> float:

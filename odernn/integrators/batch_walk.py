@@ -20,6 +20,7 @@ from odernn.integrators.batch_solver import (
     SHARED_ITERATIONS,
     ActivationEquations,
     SharedIteration,
+    less,
 )
 from odernn.integrators.newton import (
     ConvergenceError,
@@ -136,19 +137,28 @@ class SequenceSolver:
         def phi(z: Tensor, out: Tensor) -> None:
             activation.into(z, gate, out)
 
+        def bent(z: Tensor, out: Tensor) -> None:
+            activation.into(z, gate, out)
+            less(out, self.iteration.slope, z)
+
         sizes = y.abs().amax(1) + self.step_size
-        z = c.clone()
         limit = self.aim * float(sizes.min()) / self.moved
-        taken, error = self.iteration.run(z, p, phi, limit, self.most)
+        found = self.iteration.run(c, bent, limit, self.most)
+        taken, z = found.iterations, found.z
+        is_close = found.error <= limit
+        if is_close:
+            phi(z, p)
+        else:
+            p.copy_(self.iteration.consistent(found))
         if taken > SLOW and self.next_factor <= n <= len(recurrence.x) - LONG:
             self.next_factor = n + LONG
             mean = activation.slopes(z, gate)[0].mean(0)
             P = shared_factor(recurrence.K, mean)
             self.iteration = SharedIteration(P.transpose(0, 1).contiguous(), mean)
-        if error <= limit and (1 + self.norm) * self.aim <= self.tolerance:  # δp = (I − d̄ K)⁻¹ r hides no larger r
+        if is_close and (1 + self.norm) * self.aim <= self.tolerance:  # δp = (I − d̄ K)⁻¹ r hides no larger r
             return taken, None
         solved = torch.ones_like(sizes, dtype=torch.bool)
-        if not error <= limit:
+        if not is_close:
             scales, most = sizes / self.moved, max(self.most - taken, 3)
             accepted = max(self.aim, self.stalled) * scales
             more, solved = self.iteration.run_each(z, p, phi, self.aim * scales, accepted, most)
@@ -229,20 +239,25 @@ def multiplied(shared: SharedIteration, K: Tensor, slope: Tensor, right: Tensor,
     """π = (I − Kᵀ D)⁻¹ right, returned, and D π, into mu. Every sample in units of its largest entry on the right."""
     if not right.numel():
         return right
-    mu.zero_()
     scale = right.abs().amax(1, keepdim=True)
     scale = torch.where(scale > 0, scale, 1.0)
     right = right / scale
-    pi = right.clone()
+    bend = slope - shared.slope
 
-    def times_slope(pi: Tensor, out: Tensor) -> None:
-        torch.mul(slope, pi, out=out)
+    def times_bend(pi: Tensor, out: Tensor) -> None:
+        torch.mul(bend, pi, out=out)
 
     limit = AIMED * math.sqrt(len(K)) * torch.finfo(K.dtype).eps
-    _, error = shared.run(pi, mu, times_slope, limit, SHARED_ITERATIONS)
-    if not error <= limit:
+    found = shared.run(right, times_bend, limit, SHARED_ITERATIONS)
+    pi = found.z
+    if found.error <= limit:
+        torch.mul(slope, pi, out=mu)
+    else:
+        mu.copy_(shared.consistent(found))
         limits = torch.full_like(scale.squeeze(1), limit)
-        _, solved = shared.run_each(pi, mu, times_slope, limits, limits, SHARED_ITERATIONS)
+        _, solved = shared.run_each(
+            pi, mu, lambda pi, out: torch.mul(slope, pi, out=out), limits, limits, SHARED_ITERATIONS
+        )
         own = (~solved).nonzero().squeeze(1)
         if len(own):
             pi[own] = own_multiplier(K, slope[own], right[own])
