@@ -56,13 +56,14 @@ class ReportedRun(LayerRun):
         if self.together is not None:
             iterations = tuple(map(int, self.together.iterations))
             return LayerReport(self.together.residual, iterations, self.together.converged)
+        if not self.steps:  # of an explicit method, made together
+            shape = self.rows[0].shape[:2]
+            return LayerReport(None, (0,) * shape[0], torch.ones(shape, dtype=torch.bool, device=self.rows[0].device))
         residuals = [step.residual for step in self.steps if step.residual is not None]
-        batch = self.before[0].shape[0]
-        nothing = torch.ones((0, batch), dtype=torch.bool, device=self.before[0].device)
         return LayerReport(
             torch.stack(residuals) if residuals else None,
             tuple(step.iterations for step in self.steps),
-            torch.stack([step.converged for step in self.steps]) if self.steps else nothing,
+            torch.stack([step.converged for step in self.steps]),
         )
 
 
@@ -104,7 +105,7 @@ def _check_hyperparameter(field: Field, name: str, values: Sequence[float]) -> N
 class IntegratorLayer(RecurrentLayer):
     """One layer in one direction: drive x = V u + b, then one step of the method on the field.
 
-    as_operator  whether implicit steps are operators of their own; False: in torch's operations, see ``prepared``
+    as_operator  whether steps are operators of their own; False: in torch's operations, see ``prepared``
     """
 
     as_operator: bool = True

@@ -12,6 +12,7 @@ from odernn.fields.field import DenseForm, Field, State
 from odernn.integrators.batch_rows import BatchRows, batch_rows
 from odernn.integrators.coefficients import FloatCoefficients, Scheme, coefficients_for
 from odernn.integrators.explicit import Slopes, evaluate, new_state
+from odernn.integrators.explicit_rows import explicit_rows, explicit_table
 from odernn.integrators.implicit import GroupTables, solve_group, tables_of
 from odernn.integrators.linear import Propagator, propagator
 from odernn.integrators.newton import Newton
@@ -112,16 +113,25 @@ class Step:
         residual, converged = (each.reshape(leading) for each in (found.residual, found.converged))
         return StepReport(state, residual, found.iterations[0], converged)
 
-    def rows(self, start: State, given: list[Tensor]) -> tuple[State, BatchRows] | None:
-        """Step after step as one operator: the rows of the blocks, and how it went. None where there is none.
+    def rows(self, start: State, given: list[Tensor]) -> tuple[State, BatchRows | None] | None:
+        """Step after step as one operator: the rows of the blocks, and how it went where something was solved for.
 
+        None where there is no such operator.
         start  blocks (batch, hidden)      given  one drive for all stages, or one a stage, each (time, batch, drive)
         """
         if self.system is None:
-            return None
+            return self._explicit_rows(start, given)
         y, drives = torch.cat(start, -1), drives_of(self.form, self.system, given)
         found = batch_rows(self.label, self.system, drives, y, self.newton, [len(y)])
         return found.rows.chunk(len(start), -1), found
+
+    def _explicit_rows(self, start: State, given: list[Tensor]) -> tuple[State, None] | None:
+        if self.form is None or self.propagator is not None or any(self.tables):
+            return None
+        table = explicit_table(self.coefficients)
+        y = torch.cat(start, -1)
+        rows = None if table is None else explicit_rows(self.form, table, self.step_size, given, y)
+        return None if rows is None else (rows.chunk(len(start), -1), None)
 
     @property
     def label(self) -> str:
@@ -171,7 +181,7 @@ def prepared(
     solved for by Newton's method, in the smallest groups that do. ``step_size`` is a number, or a tensor that
     broadcasts to (hidden,): one step a neuron, the same for all blocks. Valid as long as weights and step size are not
     changed in place. A function that torch.compile traces takes ``coefficients_for(tableau, field)``, made outside,
-    as its tableau. ``as_operator`` False makes implicit steps in torch's own operations, for whoever looks into them.
+    as its tableau. ``as_operator`` False makes steps in torch's own operations, for whoever looks into them.
     Raises ValueError for a pair of methods on a field that has not two blocks.
     """
     return _prepared(tableau, field, step_size, newton, in_closed_form=field.is_linear, as_operator=as_operator)
@@ -199,8 +209,8 @@ def _prepared(
     closed = field.is_linear and is_implicit if in_closed_form is None else in_closed_form
     closed_form = propagator(coefficients, field, step_size) if closed else None
     is_solved = is_implicit and not closed
-    form = field.dense_form() if is_solved and as_operator else None
-    system = stage_system(coefficients, field, form, step_size)
+    form = field.dense_form() if as_operator and not closed else None
+    system = stage_system(coefficients, field, form, step_size) if is_solved else None
     by_groups = is_solved and system is None
     tables = tables_of(coefficients, field) if by_groups else (None,) * len(coefficients.groups)
     return Step(coefficients, field, step_size, newton or Newton(), closed_form, tables, form, system)
