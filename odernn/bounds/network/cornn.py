@@ -31,16 +31,15 @@ from odernn.bounds.network.levels import (
 )
 from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import LayerBounds, QuantityBound, computed_line
+from odernn.bounds.network.response_sums import ResponseSums, response_sums
 from odernn.bounds.network.states import outward
 from odernn.bounds.network.sweeps import (
     NOTHING,
     Logs,
-    ResponseSums,
     StepConstants,
     geometric,
     log_norm,
     log_of,
-    response_sums,
 )
 from odernn.bounds.reconstruction import Precision
 from odernn.fields import spectra

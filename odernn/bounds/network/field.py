@@ -19,8 +19,9 @@ from torch import Tensor
 from odernn.bounds.network import lipschitz
 from odernn.bounds.network.question import Question
 from odernn.bounds.network.report import LayerBounds, QuantityBound, unknown
+from odernn.bounds.network.response_sums import response_sums
 from odernn.bounds.network.states import ROUNDOFF, outward
-from odernn.bounds.network.sweeps import NOTHING, Array, linear_growth, log_norm, log_of, response_sums
+from odernn.bounds.network.sweeps import NOTHING, Array, linear_growth, log_norm, log_of
 from odernn.fields import spectra
 from odernn.integrators.guarantees import push_from_rest
 from odernn.integrators.responses import StepResponse, step_response, uncoupled_part
@@ -142,30 +143,38 @@ def between(directions: int) -> float:
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def _log_of_responses(response: StepResponse, size: Array, steps: int) -> float:
     """log ‖X_n‖₂: per neuron the longest X_n in ``DIRECTIONS`` directions, and what may be between two of them."""
-    neurons, stages = len(response.state), response.added.shape[2] // 2
+    stages = response.added.shape[2] // 2
     drivers = [column for column in range(2 * stages) if size[column // stages].any()]
     if not drivers:  # U = 0, and X_n = Rⁿ X_0 = 0
         return NOTHING
-    reached, boxes = np.full(neurons, -np.inf), np.full(neurons, np.inf)
-    log_sizes = np.log(size)
-    for turn in range(DIRECTIONS // 2):
-        angle = math.pi * turn / DIRECTIONS
-        T = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
-        M = T @ response.state @ T.T
-        sizes = 3 * np.abs(T) @ (np.abs(response.state) + response.state_error / ROUNDOFF) @ np.abs(T).T
-        terms = []
-        for column in drivers:
-            kick, log_size = response.added[:, :, column], log_sizes[column // stages][:, None]
-            lost = (8 * ROUNDOFF * np.abs(kick) + response.added_error[:, :, column]) @ np.abs(T).T
-            found = response_sums(M, kick @ T.T, steps, sizes=sizes)
-            terms += [found.sums[-1].T + log_size]
-            terms += [found.powers[:, place].T + np.log(lost[:, place : place + 1]) + log_size for place in (0, 1)]
-        total = np.logaddexp.reduce(terms)
-        reached = np.maximum(reached, total.max(axis=1))
-        boxes = np.minimum(boxes, np.logaddexp(2 * total[:, 0], 2 * total[:, 1]) / 2)
-    longest = np.minimum(reached + math.log(between(DIRECTIONS)), boxes)
+    kinds, place = _kinds(response)
+    kicks = kinds.added[:, :, drivers]
+    lost = 8 * ROUNDOFF * np.abs(kicks) + kinds.added_error[:, :, drivers]
+    sizes = np.abs(kinds.state) + kinds.state_error / ROUNDOFF
+    turns = np.pi * np.arange(DIRECTIONS) / DIRECTIONS
+    e = np.stack((np.cos(turns), np.sin(turns)), axis=1)
+    found = response_sums(kinds.state, kicks, steps, sizes=sizes, directions=e)
+    # |e|ᵀ Σ |M^j| lost: (d, 2, 1, 1, 1) (2, 2, 1, m) (1, 2, drivers, m)
+    rest = np.log(np.abs(e))[:, :, None, None, None] + found.powers[:, :, None] + np.log(lost.transpose(1, 2, 0))
+    terms = np.logaddexp(found.sums[-1], np.logaddexp.reduce(rest, axis=(1, 2)))[:, :, place]  # (d, drivers, n)
+    log_sizes = np.log(size)[[column // stages for column in drivers]]
+    total = np.logaddexp.reduce(terms + log_sizes, axis=1)
+    boxes = np.logaddexp(2 * total[: DIRECTIONS // 2], 2 * total[DIRECTIONS // 2 :]).min(axis=0) / 2
+    longest = np.minimum(total.max(axis=0) + math.log(between(DIRECTIONS)), boxes)
     whole = float(np.logaddexp.reduce(2 * longest)) / 2
-    return float(outward(max(whole, NOTHING), neurons, 3 * len(drivers)))
+    return float(outward(max(whole, NOTHING), len(place), 3 * len(drivers)))
+
+
+def _kinds(response: StepResponse) -> tuple[StepResponse, Array]:
+    """Those that differ, and which of them each neuron is."""
+    parts = (response.state, response.added, response.state_error, response.added_error)
+    _, first, place = np.unique(
+        np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1),
+        axis=0,
+        return_index=True,
+        return_inverse=True,
+    )
+    return StepResponse(*(part[first] for part in parts)), place.reshape(-1)
 
 
 def log_at_rest(field: Field) -> float | None:

@@ -88,56 +88,6 @@ def linear_growth(log_factor: float | Logs, log_pushes: Logs, log_start: float =
     return geometric(log_factor)(log_pushes[:, None], np.array([log_start]))[:, 0]
 
 
-@dataclass(frozen=True, eq=False)
-class ResponseSums:
-    """log Σ_{j<n} |M^j k|, n = 1..N, (N, 2, m), or of n = N alone, (1, 2, m); powers  log Σ_{j<N} |M^j|, (2, 2, m)."""
-
-    sums: Logs
-    powers: Logs
-
-
-def response_sums(M: Array, kick: Array, steps: int, *, sizes: Array, is_kept: bool = False) -> ResponseSums:
-    """Sums of the moduli of responses of 2 × 2 matrices M (m, 2, 2) to kicks k (m, 2), rounded up.
-
-    ``sizes`` (m, 2, 2) has for each entry of M the sum of the moduli of what it was computed from, in a few operations.
-    A computed M^j k is off by Σ_i M^{j−i} δ_i, |δ_i| ≤ 4u (sizes + I)|M^i k|, so sums are off by at most 4u 𝓜 (sizes +
-    I) times themselves, 𝓜 = Σ_{j<N} |M^j|. Where 16u of that is not small the sums of sizes^j |k| are taken.
-    ``is_kept``: for every n, not for N alone.
-    """
-    unit = np.broadcast_to(np.eye(2), M.shape)
-    vectors = np.concatenate((unit, kick[:, :, None]), axis=2)
-    rows = _sums(M, vectors, steps, is_kept)
-    with np.errstate(over="ignore", invalid="ignore"):
-        lost = 16 * ROUNDOFF * np.einsum("ijm,mjk->mik", np.exp(rows[-1, :, :2]), sizes + unit)
-    is_fine = np.isfinite(lost).all(axis=(1, 2)) & (lost.max(axis=(1, 2)) < 2.0**-10)
-    crude = rows if is_fine.all() else _sums(sizes, np.abs(vectors), steps, is_kept)
-    with np.errstate(invalid="ignore", over="ignore"):
-        other = np.exp(rows[:, ::-1] - rows)  # the other component of a sum in units of this one
-        share = lost[:, [0, 1], [0, 1]].T[:, None] + lost[:, [0, 1], [1, 0]].T[:, None] * other
-    fine = rows + np.log1p(np.where(is_fine, share, 0.0))
-    logs = np.asarray(outward(np.where(is_fine, fine, crude), 4.0 * steps))
-    return ResponseSums(logs[:, :, 2], logs[-1, :, :2])
-
-
-def _sums(M: Array, vectors: Array, steps: int, is_kept: bool) -> Logs:
-    """log Σ_{j<n} |M^j v| in float64 of vectors (m, 2, k): (N, 2, k, m), or of n = N alone."""
-    largest = np.maximum(np.abs(vectors).max(axis=(1, 2)), TINY)
-    v, scale = vectors / largest[:, None, None], np.log(largest)
-    total, rows = np.zeros_like(v), []
-    for n in range(steps):
-        total = total + np.abs(v)
-        if is_kept or n == steps - 1:
-            with np.errstate(divide="ignore"):
-                rows.append(np.log(total.transpose(1, 2, 0)) + scale)
-        v = M @ v
-        if n % 16 == 0:
-            size = np.abs(v).max(axis=(1, 2))
-            divisor = np.where(size > 2.0**200, size, 1.0)
-            v, total, scale = v / divisor[:, None, None], total / divisor[:, None, None], scale + np.log(divisor)
-    floored: Logs = np.maximum(np.stack(rows), NOTHING)
-    return floored
-
-
 def log_of(value: float) -> float:
     """log of a number ≥ 0, rounded up; of zero that of TINY."""
     return float(outward(math.log(max(value, TINY))))

@@ -16,6 +16,7 @@ from benchmarks import _cell_attacks as attacks
 from odernn.bounds import certify, gradient
 from odernn.bounds.gradient import LayerConstants
 from odernn.bounds.network import arnn, cornn, euler, orthogonal, sweeps
+from odernn.bounds.network.response_sums import response_sums
 from odernn.bounds.network.sweeps import StepConstants
 from odernn.cells.antisymmetric import AntisymmetricRNN
 from odernn.cells.arnn_1_2 import ARNN12
@@ -94,7 +95,7 @@ def test_a_learned_start_is_carried_to_every_step() -> None:
 )
 def test_sums_of_responses_are_upper_ends_of_those_in_fifty_digits(M: list[list[float]], tight: bool) -> None:
     steps, kick = 60, [0.04, 0.2]
-    found = sweeps.response_sums(np.array([M]), np.array([kick]), steps, sizes=np.abs(np.array([M])), is_kept=True)
+    found = response_sums(np.array([M]), np.array([kick]), steps, sizes=np.abs(np.array([M])), is_kept=True)
     with mpmath.workdps(50):
         matrix, power = mpmath.matrix(M), mpmath.eye(2)
         total, totals = mpmath.matrix(2, 1), mpmath.matrix(2, 2)

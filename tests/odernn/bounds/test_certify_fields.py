@@ -233,7 +233,7 @@ def _shortened(response: StepResponse) -> StepResponse:
 
 
 def _without_the_last(sums: Any) -> Any:
-    return lambda M, kick, steps, *, sizes: sums(M, kick, steps - 1, sizes=sizes)
+    return lambda M, kick, steps, **given: sums(M, kick, steps - 1, **given)
 
 
 def test_a_step_that_grows_without_end_has_a_finite_line_or_says_why() -> None:

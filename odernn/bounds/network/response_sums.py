@@ -1,0 +1,123 @@
+"""Sums of the moduli of responses, Σ_{j<n} |e·M^j k|, of 2 × 2 matrices, rounded up.   thm-C-sums
+
+    ‖M^l‖ ≤ P ρ^l for 0 ≤ l < N,     P = 1 + min(N ν/ρ, 2ν/|λ₁ − λ₂|),     ν² = ‖M‖_F² − |λ₁|² − |λ₂|²
+
+ρ the spectral radius, ν the entry of M's Schur form beside its eigenvalues λ₁, λ₂. A computed M^j k is off by errors
+that M has carried on since, P ε F_j at most, F_{j+1} = ρ F_j + ‖M^j k‖: what they add to a sum is Σ P ε F_j, a share of it
+that grows as N², and no faster where the responses grow themselves. docs/derivations/certificates.md; natural logarithms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from odernn.bounds.network.states import ROUNDOFF, outward
+from odernn.bounds.network.sweeps import NOTHING, TINY, Array, Logs
+
+AXES = np.eye(2)
+LOOK = 64
+"""Steps after which it is asked whether what is left of a sum that decays is worth going on for."""
+ENOUGH = 2.0**-50
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseSums:
+    """log Σ_{j<n} |e·M^j k| of each direction, kick and matrix, n = 1..N, (N, d, m) or (N, d, kicks, m), or of n = N alone.
+
+    powers  log Σ_{j<N} |M^j|, (2, 2, m)
+    """
+
+    sums: Logs
+    powers: Logs
+
+
+@dataclass(frozen=True, eq=False)
+class PowerBound:
+    """‖S M^l S⁻¹‖₂ ≤ size · rate^l for 0 ≤ l < N, of each matrix (m,), S = diag(1, tilt).
+
+    loss  by so many times its own norm a response is off after one step
+    """
+
+    tilt: Array
+    rate: Array
+    size: Array
+    loss: Array
+
+    @classmethod
+    def of(cls, M: Array, sizes: Array, steps: int) -> Self:
+        """Of all matrices that differ from M (m, 2, 2) by no more than a few roundings of ``sizes``.
+
+        The tilt is a power of two, next to what makes the entries off the diagonal of one size.
+        """
+        up, down = np.abs(M[:, 0, 1]), np.abs(M[:, 1, 0])
+        is_tilted = (up > 0) & (down > 0)
+        ratio = np.log2(np.where(is_tilted, up, 1.0)) - np.log2(np.where(is_tilted, down, 1.0))
+        tilt = np.exp2(np.clip(np.round(ratio / 2), -60, 60))
+        scale = np.array([[np.ones_like(tilt), 1 / tilt], [tilt, np.ones_like(tilt)]]).transpose(2, 0, 1)
+        M, S = M * scale, np.maximum(sizes, np.abs(M)) * scale
+        half, trace = np.abs(M[:, 0, 0] + M[:, 1, 1]) / 2, S[:, 0, 0] + S[:, 1, 1]
+        square = ((M[:, 0, 0] - M[:, 1, 1]) / 2) ** 2 + M[:, 0, 1] * M[:, 1, 0]  # ((λ₁ − λ₂)/2)²
+        off, slack = 16 * ROUNDOFF * trace, 64 * ROUNDOFF * (trace**2 + S[:, 0, 1] * S[:, 1, 0])
+        real = np.where(square + slack >= 0, half + off + np.sqrt(np.maximum(square + slack, 0.0)), 0.0)
+        turning = np.where(square < slack, np.sqrt((half + off) ** 2 + np.maximum(slack - square, 0.0)), 0.0)
+        rate = np.maximum(np.maximum(real, turning) * (1 + 8 * ROUNDOFF), TINY)
+        gap = np.maximum(np.abs(square) - slack, 0.0)
+        whole = (M**2).sum(axis=(1, 2)) + 64 * ROUNDOFF * (S**2).sum(axis=(1, 2))
+        departure = np.sqrt(np.maximum(whole - 2 * np.maximum(half - off, 0.0) ** 2 - 2 * gap, 0.0)) * (1 + 2.0**-40)
+        size = 1 + np.minimum(steps * departure / rate, departure / np.sqrt(np.maximum(gap, TINY)))
+        loss = 4 * ROUNDOFF * np.sqrt(((S + AXES * scale) ** 2).sum(axis=(1, 2)))
+        return cls(tilt, rate, size, loss)
+
+
+def response_sums(
+    M: Array, kick: Array, steps: int, *, sizes: Array, is_kept: bool = False, directions: Array = AXES
+) -> ResponseSums:
+    """Of matrices M (m, 2, 2) and kicks (m, 2) or (m, 2, kicks), in directions e (d, 2).
+
+    ``sizes`` (m, 2, 2) has for each entry of M the sum of the moduli of what it was computed from, in a few operations:
+    that many units, a few times, it may be off. ``is_kept``: for every n, not for N alone.
+    """
+    vectors = kick if kick.ndim == 3 else kick[:, :, None]
+    everything = np.concatenate((np.broadcast_to(np.eye(2), M.shape), vectors), axis=2)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        rows = _sums(M, everything, steps, np.concatenate((AXES, directions)), PowerBound.of(M, sizes, steps), is_kept)
+    logs = np.asarray(outward(np.maximum(rows, NOTHING), 4.0 * steps))
+    sums = logs[:, 2:, 2:]
+    return ResponseSums(sums if kick.ndim == 3 else sums[:, :, 0], logs[-1, :2, :2])
+
+
+def _sums(M: Array, vectors: Array, steps: int, directions: Array, bound: PowerBound, is_kept: bool) -> Logs:
+    """log Σ_{j<n} |e·M^j v| and what rounding may have taken from it: (N, d, kicks, m), or of n = N alone."""
+    largest = np.maximum(np.abs(vectors).max(axis=(1, 2)), TINY)
+    v, scale, M = (vectors / largest[:, None, None]).transpose(1, 2, 0), np.log(largest), M.transpose(1, 2, 0)
+    turned = directions[:, :, None, None]
+    weights = np.abs(turned[:, 0]) + np.abs(turned[:, 1]) / bound.tilt
+    total, rows = np.zeros((len(directions), *v.shape[1:])), []
+    carried, errors, norms, tail = (np.zeros(v.shape[1:]) for _ in range(4))
+    unit, decays = bound.size * bound.loss, bool((bound.rate < 1).all()) and not is_kept
+    for n in range(steps):
+        total += np.abs(turned[:, 0] * v[0] + turned[:, 1] * v[1])
+        norm = np.abs(v[0]) + bound.tilt * np.abs(v[1]) + TINY
+        errors += carried
+        norms += norm
+        carried = bound.rate * carried + norm
+        v = np.stack((M[0, 0] * v[0] + M[0, 1] * v[1], M[1, 0] * v[0] + M[1, 1] * v[1]))
+        is_over = False
+        if decays and n % LOOK == LOOK - 1:
+            norm = np.abs(v[0]) + bound.tilt * np.abs(v[1]) + TINY
+            tail = 2 * bound.size / (1 - bound.rate) * (norm + 2 * unit * carried)
+            is_over = bool((weights * tail <= ENOUGH * total).all())
+        if is_kept or is_over or n == steps - 1:
+            rest = 2 * unit * errors + 16 * ROUNDOFF * norms + (tail if is_over else 0.0)
+            rows.append(np.log(total + weights * rest) + scale)
+        if is_over:
+            break
+        if n % 16 == 0:
+            size = np.abs(v).max(axis=(0, 1))
+            divisor = np.where(size > 2.0**200, size, 1.0)
+            scale = scale + np.log(divisor)
+            v, total, carried, errors, norms = (each / divisor for each in (v, total, carried, errors, norms))
+    return np.stack(rows)
