@@ -27,8 +27,8 @@ from odernn.integrators.newton import Equations
 
 Phi: TypeAlias = Callable[[Tensor, Tensor], object]
 """φ(z), into the second argument."""
-Bent: TypeAlias = Callable[[Tensor, Tensor], object]
-"""φ(z) − d̄ z, into the second argument."""
+Bent: TypeAlias = Callable[[Tensor, Tensor | None, Tensor], object]
+"""φ(z) − d̄ Δ, into the third argument."""
 
 SHARED_ITERATIONS = 20
 """After so many, or where an iteration gains less than a tenth, a sample gets its own matrix."""
@@ -39,9 +39,10 @@ AIMED = 2
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """z of a batch, s = φ − d̄ z of the z before, how many iterations it took, and how far z is off, as estimated."""
+    """z = c + Δ of a batch, s = φ − d̄ Δ of the z before, how many iterations, and how far z is off, as estimated."""
 
     z: Tensor
+    moved: Tensor
     s: Tensor
     iterations: int
     error: float
@@ -59,43 +60,34 @@ class SharedIteration:
     expected: int = 0
 
     def run(self, c: Tensor, bent: Bent, limit: float, most: int) -> Iterate:
-        """Iterate from z = c + P d̄ c until the error of z is estimated at ``limit`` for the whole batch.
+        """Iterate from z = c until the error of z is estimated at ``limit`` for the whole batch.
 
-        ``bent(z, out)`` is φ(z) − d̄ z. The estimate is infinite where the iteration has stalled.
+        ``bent(z, Δ, out)`` is φ(z) − d̄ Δ with Δ = z − c, None where it is zero: Δ has its digits where c is large. The
+        estimate is infinite where the iteration has stalled.
         """
-        start, s, moved = self._from(c), torch.empty_like(c), torch.empty_like(c)
-        z, spare, previous, quiet = start, torch.empty_like(c), math.inf, min(self.expected - 2, most - 1)
+        z, s, difference = torch.empty_like(c), torch.empty_like(c), torch.empty_like(c)
+        moved, spare = None, torch.empty_like(c)
+        previous, quiet = math.inf, min(self.expected - 2, most - 1)
         for iteration in range(1, most + 1):
-            bent(z, s)
-            new = self._add_product(start, s, spare)
+            bent(c if moved is None else z, moved, s)
+            new = matrices.transposed_product(self.PT, s, out=spare)
             if iteration > quiet:
-                largest = largest_entry(torch.sub(new, z, out=moved))
+                largest = largest_entry(new if moved is None else torch.sub(new, moved, out=difference))
                 error = left_after(largest, previous)
                 if error <= limit:
                     self.expected = iteration
-                    return Iterate(new, s, iteration, error)
+                    return Iterate(torch.add(c, new, out=z), new, s, iteration, error)
                 if not largest < STALLED * previous:
                     break
                 previous = largest
-            z, spare = new, (torch.empty_like(c) if z is start else z)
+            spare, moved = (torch.empty_like(c) if moved is None else moved), new
+            torch.add(c, new, out=z)
         self.expected = 0
-        return Iterate(new, s, iteration, math.inf)
-
-    def _from(self, c: Tensor) -> Tensor:
-        """c + P d̄ c, where z would be if φ were d̄."""
-        if self.PT.dim() == 2 and not isinstance(self.slope, Tensor):
-            return torch.addmm(c, c, self.PT, alpha=self.slope)
-        return c + matrices.transposed_product(self.PT, self.slope * c)
-
-    def _add_product(self, start: Tensor, s: Tensor, out: Tensor) -> Tensor:
-        """start + P s, into ``out``."""
-        if self.PT.dim() == 2:
-            return torch.addmm(start, s, self.PT, out=out)
-        return matrices.transposed_product(self.PT, s, out=out).add_(start)
+        return Iterate(torch.add(c, new, out=z), new, s, iteration, math.inf)
 
     def consistent(self, found: Iterate) -> Tensor:
         """The p with z = c + K p."""
-        return found.s + self.slope * found.z
+        return found.s + self.slope * found.moved
 
     def run_each(
         self, z: Tensor, p: Tensor, phi: Phi, limits: Tensor, accepted: Tensor, most: int

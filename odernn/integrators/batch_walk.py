@@ -137,9 +137,10 @@ class SequenceSolver:
         def phi(z: Tensor, out: Tensor) -> None:
             activation.into(z, gate, out)
 
-        def bent(z: Tensor, out: Tensor) -> None:
+        def bent(z: Tensor, moved: Tensor | None, out: Tensor) -> None:
             activation.into(z, gate, out)
-            less(out, self.iteration.slope, z)
+            if moved is not None:
+                less(out, self.iteration.slope, moved)
 
         sizes = y.abs().amax(1) + self.step_size
         limit = self.aim * float(sizes.min()) / self.moved
@@ -242,13 +243,16 @@ def multiplied(shared: SharedIteration, K: Tensor, slope: Tensor, right: Tensor,
     scale = right.abs().amax(1, keepdim=True)
     scale = torch.where(scale > 0, scale, 1.0)
     right = right / scale
-    bend = slope - shared.slope
+    bend, shift = slope - shared.slope, shared.slope * right
 
-    def times_bend(pi: Tensor, out: Tensor) -> None:
-        torch.mul(bend, pi, out=out)
+    def bent(pi: Tensor, moved: Tensor | None, out: Tensor) -> None:  # D π − d̄ (π − π₀)
+        if moved is None:
+            torch.mul(slope, pi, out=out)
+        else:
+            torch.addcmul(shift, bend, pi, out=out)
 
     limit = AIMED * math.sqrt(len(K)) * torch.finfo(K.dtype).eps
-    found = shared.run(right, times_bend, limit, SHARED_ITERATIONS)
+    found = shared.run(right, bent, limit, SHARED_ITERATIONS)
     pi = found.z
     if found.error <= limit:
         torch.mul(slope, pi, out=mu)

@@ -3,8 +3,8 @@
     Y_i = y + h (U P_i + L V_i),   P_i = Σ_{j<i} a_ij p_j,   V_i = Σ_{j<i} a_ij Y_j,   p_i = φ(W Y_i + x)
     y ← y + h (U w + L v),         w = Σ_i b_i p_i,           v = Σ_i b_i Y_i
 
-Slopes are k_i = L Y_i + U p_i, but none is made. The derivative, another operator, is the discrete adjoint, from the last
-step and the last stage on, with g = ∂E/∂y:
+Slopes are k_i = L Y_i + U p_i, but none is made. The derivative, another operator, is the discrete adjoint, from the
+last step and the last stage on, with g = ∂E/∂y:
 
     κ_i = h (b_i g + Σ_{j>i} a_ji η_j),   π_i = Uᵀ κ_i + b_i ∂E/∂w,   μ_i = φ'(z_i) π_i,   η_i = Wᵀ μ_i + Lᵀ κ_i
     g ← g + Σ η_i,   ∂E/∂x = Σ μ_i,   ∂E/∂W = Σ μ_i Y_iᵀ,   ∂E/∂U = Σ κ_i p_iᵀ,   ∂E/∂L = Σ κ_i Y_iᵀ
@@ -13,8 +13,8 @@ with the sums over all steps as one product each. Without L the arguments a = W 
 φ(a + x), of one product a stage in place of two, and y_n = y_0 + h U (w_1 + … + w_n). Derivatives of the derivative are
 taken of the steps in torch's operations.
 
-Layout: x, shift (time, batch, q) or (time, batch, s q), y (batch, m), row n−1 is step n; Y, p (s, time, batch, ·); W, U,
-L as in ``matrices``, None is the identity, of L zero.
+Layout: x, shift (time, batch, q) or (time, batch, s q), y (batch, m), row n−1 is step n; Y, p (s, time, batch, ·);
+W, U, L as in ``matrices``, None is the identity, of L zero.
 """
 
 from __future__ import annotations
@@ -68,9 +68,11 @@ def explicit_rows(
     shift = torch.cat([shift for _, shift in pairs if shift is not None], -1) if form.is_gated else None
     U, L, scale = _with_steps(form, h, y0.shape[1])
     if L is not None or U is None or U.dim() == 3 or len(form.W) > 2 * form.W.shape[1]:
-        return _rows(x, shift, y0, form.W, U, L, scale, *table)[0]
+        rows: Tensor = _rows(x, shift, y0, form.W, U, L, scale, *table)[0]
+        return rows
     _, w, _, _ = _rows(x, shift, y0 @ form.W.mT, None, form.W @ U, None, scale, *table)
-    return y0 + scale * (w.cumsum(0) @ U.mT)
+    by_activations: Tensor = y0 + scale * (w.cumsum(0) @ U.mT)
+    return by_activations
 
 
 def _is_forward_mode(*given: Matrix) -> bool:
@@ -151,7 +153,7 @@ def rows_in_torch(stages: Stages, y: Tensor) -> tuple[Tensor, Tensor]:
         for b, slope in zip(stages.b, slopes, strict=True):
             y = y + stages.h * b * slope
         rows.append(y)
-        sums.append(sum(b * p for b, p in zip(stages.b, activations, strict=True)))
+        sums.append(torch.stack([b * p for b, p in zip(stages.b, activations, strict=True)]).sum(0))
     if not rows:
         return y.new_empty(0, *y.shape), y.new_empty(0, len(y), stages.size)
     return torch.stack(rows), torch.stack(sums)
@@ -205,7 +207,10 @@ def _combined(row: Row, terms: Sequence[Tensor]) -> tuple[float, Tensor]:
 
 def _multiplied(MT: Tensor, v: Tensor, out: Tensor) -> Tensor:
     """M v into ``out``, given Mᵀ."""
-    return torch.mm(v, MT, out=out) if MT.dim() == 2 else out.copy_(matrices.transposed_product(MT, v))
+    if MT.dim() == 2:
+        torch.mm(v, MT, out=out)
+        return out
+    return out.copy_(matrices.transposed_product(MT, v))
 
 
 def _weighted(weights: Tensor, terms: Tensor, out: Tensor) -> None:
@@ -260,7 +265,8 @@ class _Forward:
 
     def step(self, n: int, y: Tensor, w: Tensor, row: Tensor) -> Tensor:
         """From y to the row of step n."""
-        drives, p, points = self.drives[n], [stage[n] for stage in self.activations], []
+        drives, p = self.drives[n], [stage[n] for stage in self.activations]
+        points: list[Tensor] = []
         if self.is_fused:  # z_i = (x + y) + h U P_i
             first = drives[0] + y
             drives = [first if drive is drives[0] else drive + y for drive in drives]
@@ -279,9 +285,7 @@ class _Forward:
         _weighted(self.weights, self.p[:, n], w)
         return self._moved(y, (1.0, w), self.b, points, row)
 
-    def _moved(
-        self, y: Tensor, by: tuple[float, Tensor], row: Row, points: Sequence[Tensor], out: Tensor
-    ) -> Tensor:
+    def _moved(self, y: Tensor, by: tuple[float, Tensor], row: Row, points: Sequence[Tensor], out: Tensor) -> Tensor:
         """y + h (α U P + L V), V = Σ row_j points_j."""
         alpha, P = by
         end = _added(y, self.UT, P, self.h * alpha, out)
@@ -304,7 +308,7 @@ def _(
     b: list[float],
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     stages = Stages(x, shift, W, U, L, h, A, b)
-    steps, batch = len(x), len(y0)
+    steps, batch = x.shape[:2]
     return (
         y0.new_empty(steps, *y0.shape),
         y0.new_empty(steps, batch, stages.size),
@@ -335,7 +339,10 @@ def _explicit_rows_backward(
     stages = Stages(x, shift, W, U, L, float(h), A, b)
     mu, by_shift = _slopes(stages, Y, p)
     walk = _Backward(stages, mu, is_gated=by_shift is not None, keeps_costates=any(needed[4:]))
-    g, asked = p.new_zeros(p.shape[2], _width(p, W, U)), [None if e is None else e.unbind() for e in (grad_rows, grad_w)]
+    g, asked = (
+        p.new_zeros(p.shape[2], _width(p, W, U)),
+        [None if e is None else e.unbind() for e in (grad_rows, grad_w)],
+    )
     for n in range(p.shape[1] - 1, -1, -1):
         if asked[0] is not None:
             g = g + asked[0][n]
@@ -367,7 +374,9 @@ class _Backward:
         self.costates = mu.new_empty(s, steps if keeps_costates else 1, batch, m)
         self.pi, self.eta = mu.new_empty(s, steps if is_gated else 1, batch, q), mu.new_empty(s, batch, m)
         self.mu, self.is_gated, self.keeps_costates = mu, is_gated, keeps_costates
-        self.of_costates, self.of_pi, self.of_mu = ([stage.unbind() for stage in e] for e in (self.costates, self.pi, mu))
+        self.of_costates, self.of_pi, self.of_mu = (
+            [stage.unbind() for stage in e] for e in (self.costates, self.pi, mu)
+        )
         self.etas, self.ones = self.eta.unbind(), mu.new_ones(1, s)
         self.columns = [[(j, h * stages.row(j)[i]) for j in range(s) if stages.row(j)[i]] for i in range(s)]
         self.b = [h * each for each in stages.b]
@@ -390,7 +399,8 @@ class _Backward:
                 mu = _multiplied(W, mu, self.etas[i])
             etas[i] = mu if L is None else _added(mu, L, kappa, 1.0, self.etas[i])
         changes = self.mu[:, n] if W is None and L is None else self.eta
-        return torch.addmm(g.view(1, -1), self.ones, changes.flatten(1)).view_as(g)
+        before: Tensor = torch.addmm(g.view(1, -1), self.ones, changes.flatten(1)).view_as(g)
+        return before
 
 
 def _slopes(stages: Stages, Y: Tensor, p: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -449,9 +459,7 @@ def _differentiate(ctx: Any, grad_rows: Tensor | None, grad_w: Tensor | None, *_
         with without_autocast(p):
             found = _derivative_in_torch((grad_rows, grad_w), given, (h, ctx.A, ctx.b))
         return (*found, *[None] * 3)
-    found = torch.ops.odernn.explicit_rows_backward(
-        grad_rows, grad_w, Y, p, x, shift, W, U, L, h, ctx.A, ctx.b, needed
-    )
+    found = torch.ops.odernn.explicit_rows_backward(grad_rows, grad_w, Y, p, x, shift, W, U, L, h, ctx.A, ctx.b, needed)
     kept = (by if each is not None and need else None for by, each, need in zip(found, given, needed, strict=True))
     return (*kept, *[None] * 3)
 
@@ -461,9 +469,9 @@ def _derivative_in_torch(
 ) -> tuple[Tensor | None, ...]:
     """Of the steps in torch's operations, which has derivatives of its own."""
     own = [None if each is None else each.view_as(each) for each in given]
-    x, shift, y0, *weights = own
+    x, shift, y0, W, U, L = own
     assert x is not None and y0 is not None
-    outputs = rows_in_torch(Stages(x, shift, *weights, *method), y0)
+    outputs = rows_in_torch(Stages(x, shift, W, U, L, *method), y0)
     pairs = [(out, by) for out, by in zip(outputs, asked, strict=True) if by is not None and out.requires_grad]
     wanted = [each for each in own if each is not None and each.requires_grad]
     if not pairs or not wanted:

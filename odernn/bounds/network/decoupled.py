@@ -29,8 +29,8 @@ from odernn.bounds.network.report import (
     computed_line,
     unknown,
 )
-from odernn.bounds.network.states import outward
 from odernn.bounds.network.response_sums import ResponseSums, response_sums
+from odernn.bounds.network.states import outward
 from odernn.bounds.network.sweeps import NOTHING, Logs, log_of
 from odernn.bounds.numbers import BALLS
 from odernn.cells.linoss import LinOSSLayer

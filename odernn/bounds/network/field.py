@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from odernn.bounds.network import lipschitz
@@ -165,7 +166,7 @@ def _log_of_responses(response: StepResponse, size: Array, steps: int) -> float:
     return float(outward(max(whole, NOTHING), len(place), 3 * len(drivers)))
 
 
-def _kinds(response: StepResponse) -> tuple[StepResponse, Array]:
+def _kinds(response: StepResponse) -> tuple[StepResponse, NDArray[np.intp]]:
     """Those that differ, and which of them each neuron is."""
     parts = (response.state, response.added, response.state_error, response.added_error)
     _, first, place = np.unique(

@@ -3,8 +3,8 @@
     ‖M^l‖ ≤ P ρ^l for 0 ≤ l < N,     P = 1 + min(N ν/ρ, 2ν/|λ₁ − λ₂|),     ν² = ‖M‖_F² − |λ₁|² − |λ₂|²
 
 ρ the spectral radius, ν the entry of M's Schur form beside its eigenvalues λ₁, λ₂. A computed M^j k is off by errors
-that M has carried on since, P ε F_j at most, F_{j+1} = ρ F_j + ‖M^j k‖: what they add to a sum is Σ P ε F_j, a share of it
-that grows as N², and no faster where the responses grow themselves. docs/derivations/certificates.md; natural logarithms.
+that M has carried on since, P ε F_j at most, F_{j+1} = ρ F_j + ‖M^j k‖: a sum may be short of Σ P ε F_j, a share of it
+that grows with N, but not as responses do that grow. Proof: docs/derivations/certificates.md; natural logarithms.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ AXES = np.eye(2)
 LOOK = 64
 """Steps after which it is asked whether what is left of a sum that decays is worth going on for."""
 ENOUGH = 2.0**-50
+"""So small a share of a sum, or of the responses that its rounding is bounded by, is what may be left of it then."""
 
 
 @dataclass(frozen=True, eq=False)
 class ResponseSums:
-    """log Σ_{j<n} |e·M^j k| of each direction, kick and matrix, n = 1..N, (N, d, m) or (N, d, kicks, m), or of n = N alone.
+    """log Σ_{j<n} |e·M^j k| of each direction, kick and matrix, (N, d, m) or (N, d, kicks, m), or of n = N alone.
 
     powers  log Σ_{j<N} |M^j|, (2, 2, m)
     """
@@ -50,12 +51,13 @@ class PowerBound:
     def of(cls, M: Array, sizes: Array, steps: int) -> Self:
         """Of all matrices that differ from M (m, 2, 2) by no more than a few roundings of ``sizes``.
 
-        The tilt is a power of two, next to what makes the entries off the diagonal of one size.
+        The tilt is a power of two, next to what makes the entries off the diagonal of one size; where one of them is
+        zero, the other one a thousandth of the diagonal.
         """
-        up, down = np.abs(M[:, 0, 1]), np.abs(M[:, 1, 0])
-        is_tilted = (up > 0) & (down > 0)
-        ratio = np.log2(np.where(is_tilted, up, 1.0)) - np.log2(np.where(is_tilted, down, 1.0))
-        tilt = np.exp2(np.clip(np.round(ratio / 2), -60, 60))
+        up, down, largest = np.abs(M[:, 0, 1]), np.abs(M[:, 1, 0]), np.maximum(np.abs(M).max(axis=(1, 2)), TINY)
+        none = 2.0**-20 * largest**2 / np.maximum(np.maximum(up, down), TINY)
+        up, down = np.where(up > 0, up, none), np.where(down > 0, down, none)
+        tilt = np.exp2(np.clip(np.round((np.log2(up) - np.log2(down)) / 2), -60, 60))
         scale = np.array([[np.ones_like(tilt), 1 / tilt], [tilt, np.ones_like(tilt)]]).transpose(2, 0, 1)
         M, S = M * scale, np.maximum(sizes, np.abs(M)) * scale
         half, trace = np.abs(M[:, 0, 0] + M[:, 1, 1]) / 2, S[:, 0, 0] + S[:, 1, 1]
@@ -82,10 +84,11 @@ def response_sums(
     """
     vectors = kick if kick.ndim == 3 else kick[:, :, None]
     everything = np.concatenate((np.broadcast_to(np.eye(2), M.shape), vectors), axis=2)
+    looked_at = AXES if directions is AXES else np.concatenate((AXES, directions))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        rows = _sums(M, everything, steps, np.concatenate((AXES, directions)), PowerBound.of(M, sizes, steps), is_kept)
+        rows = _sums(M, everything, steps, looked_at, PowerBound.of(M, sizes, steps), is_kept)
     logs = np.asarray(outward(np.maximum(rows, NOTHING), 4.0 * steps))
-    sums = logs[:, 2:, 2:]
+    sums = logs[:, -len(directions) :, 2:]
     return ResponseSums(sums if kick.ndim == 3 else sums[:, :, 0], logs[-1, :2, :2])
 
 
@@ -99,7 +102,7 @@ def _sums(M: Array, vectors: Array, steps: int, directions: Array, bound: PowerB
     carried, errors, norms, tail = (np.zeros(v.shape[1:]) for _ in range(4))
     unit, decays = bound.size * bound.loss, bool((bound.rate < 1).all()) and not is_kept
     for n in range(steps):
-        total += np.abs(turned[:, 0] * v[0] + turned[:, 1] * v[1])
+        total += np.abs(v if directions is AXES else turned[:, 0] * v[0] + turned[:, 1] * v[1])
         norm = np.abs(v[0]) + bound.tilt * np.abs(v[1]) + TINY
         errors += carried
         norms += norm
@@ -109,7 +112,7 @@ def _sums(M: Array, vectors: Array, steps: int, directions: Array, bound: PowerB
         if decays and n % LOOK == LOOK - 1:
             norm = np.abs(v[0]) + bound.tilt * np.abs(v[1]) + TINY
             tail = 2 * bound.size / (1 - bound.rate) * (norm + 2 * unit * carried)
-            is_over = bool((weights * tail <= ENOUGH * total).all())
+            is_over = bool((weights * tail <= ENOUGH * (total + weights * norms)).all())
         if is_kept or is_over or n == steps - 1:
             rest = 2 * unit * errors + 16 * ROUNDOFF * norms + (tail if is_over else 0.0)
             rows.append(np.log(total + weights * rest) + scale)

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from odernn.bounds.network.states import ROUNDOFF, outward
+from odernn.bounds.network.states import outward
 from odernn.fields import spectra
 
 Logs: TypeAlias = NDArray[np.float64]

@@ -158,6 +158,15 @@ def test_saturated_inputs_drive_an_oscillator_as_far_as_is_said(method: str, ste
     assert 0.985 < share_reached(driven_alike("Oscillator", method), steps) <= 1.0
 
 
+@pytest.mark.parametrize("steps", [300, 900, 2000])
+def test_growing_steps_drive_an_oscillator_as_far_as_is_said_however_many_they_are(steps: int) -> None:
+    """Explicit Euler: beyond 700 steps the line was 10¹³⁰ times what inputs reach."""
+    network = driven_alike("Oscillator", "rk4")
+    layer = network.layers[0]
+    layer.method, layer.inputs = tableaus.EULER, "hold"
+    assert 0.98 < share_reached(network, steps) <= 1.0
+
+
 @pytest.mark.parametrize(
     ("name", "least"),
     [("CoupledOscillator", 0.98), ("Antisymmetric", 0.99), ("SeparableHamiltonian", 0.6), ("Monotone", 0.8)],
