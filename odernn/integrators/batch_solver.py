@@ -4,7 +4,8 @@ With r = φ(z) − p and all slopes taken for d̄, Newton's correction keeps z =
 
     δz = P r,     δp = r + d̄ δz,     P = (I − K d̄)⁻¹ K                     Hairer, Wanner 1996, Section IV.8
 
-The transposed equations of the derivative, π = π₀ + Kᵀ μ with μ = D π, are of the same form: φ(z) becomes D z and P its
+The iterates are those of s = φ(c + Δ) − d̄ Δ, Δ ← P s, z = c + Δ, which is how a whole batch is solved for. The
+transposed equations of the derivative, π = π₀ + Kᵀ μ with μ = D π, are of the same form: φ(z) becomes D z and P its
 transpose. Errors fall by a factor θ an iteration, which is measured; the iteration stops where what is left,
 θ/(1 − θ) times the last correction, is small enough. Rows are samples, and what the batch does not solve together
 is looked at sample by sample.

@@ -413,7 +413,8 @@ def _slopes(stages: Stages, Y: Tensor, p: Tensor) -> tuple[Tensor, Tensor | None
 
 def _spread(x: Tensor, p: Tensor) -> Tensor:
     """(time, batch, q) or (time, batch, s q) beside p (s, time, batch, q)."""
-    return x.unflatten(-1, (-1, p.shape[-1])).movedim(-2, 0)
+    spread: Tensor = x.unflatten(-1, (-1, p.shape[-1])).movedim(-2, 0)
+    return spread
 
 
 def _gathered(mu: Tensor, x: Tensor) -> Tensor:

@@ -98,7 +98,7 @@ def test_no_steps_and_no_samples_have_gradients_of_zero() -> None:
 @pytest.mark.parametrize("field", ["monotone", "separable_hamiltonian", "antisymmetric"])
 @torch.no_grad()
 def test_a_thousand_steps_in_float32_are_off_by_no_more_than_steps_one_by_one(field: str) -> None:
-    """W y is a state of its own, and drifts from y by roundings that add up as those of y do: at most four times theirs.
+    """W y is a state of its own and drifts from y by roundings that add up as those of y do: four times theirs at most.
 
     On inputs that keep the state small, so that errors are not magnified.
     """
@@ -185,7 +185,7 @@ def test_the_operator_is_what_torch_asks_of_operators() -> None:
 
 
 @pytest.mark.parametrize("fault", ["slopes", "weights", "stages"])
-def test_a_planted_fault_is_noticed(fault: str) -> None:
+def test_a_fault_in_the_explicit_operator_is_noticed(fault: str) -> None:
     cell = network("separable_hamiltonian", "rk4", 0.5)
     with one_by_one():
         expected = everything(cell, U)
