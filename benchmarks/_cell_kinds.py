@@ -120,6 +120,15 @@ def _of_field(generator: torch.Generator) -> nn.Module:
     return IntegratorRNN(field, method, dt=_uniform(generator, 0.05, 0.4), input_size=INPUTS, dtype=F64)
 
 
+def _of_oscillators(generator: torch.Generator) -> nn.Module:
+    """By methods that turn, decay and grow; after one step of each y depends on every parameter."""
+    names = ("gauss 2", "stoermer verlet", "heun 2", "implicit euler")
+    method = tableaus.get(names[int(torch.randint(len(names), (), generator=generator))])
+    field = fields.Oscillator.random(HIDDEN, alpha=_uniform(generator, 0.0, 4.0), generator=generator, dtype=F64)
+    dt = _uniform(generator, 0.05, 0.9)
+    return _bent(IntegratorRNN(field, method, dt=dt, input_size=INPUTS, learn_steps=True, dtype=F64), generator)
+
+
 def _of_torch(kind: type, **options: Any) -> Callable[[torch.Generator], nn.Module]:
     return lambda generator: _bent(kind(*_sizes(generator), dtype=F64, **options), generator)
 
@@ -171,6 +180,7 @@ KINDS: Mapping[str, Callable[[torch.Generator], nn.Module]] = {
     "LEM, dt > 1": _kind(LEM, dt=_between(1.0, 1.8)),
     "ClockworkRNN": _clocks,
     "IntegratorRNN": _of_field,
+    "IntegratorRNN, oscillator": _of_oscillators,
     "torch LSTM": _of_torch(nn.LSTM),
     "torch GRU": _of_torch(nn.GRU),
     "torch RNN": _of_torch(nn.RNN),

@@ -66,7 +66,7 @@ def attacked(kind: str, reports: list[NetworkBounds[Any]], *, networks: int, tri
 
 
 @pytest.mark.parametrize("networks", [1, slow(10)])
-@pytest.mark.parametrize("kind", spread([kind for kind in KINDS if kind != "IntegratorRNN"], 9))
+@pytest.mark.parametrize("kind", spread([kind for kind in KINDS if not kind.startswith("IntegratorRNN")], 9))
 def test_no_bound_on_computed_states_is_exceeded_in_float32(
     kind: str, networks: int, reports: Any, one_thread: None
 ) -> None:
