@@ -20,7 +20,7 @@ from tests.tiers import slow, spread
 def test_every_cell_with_theorems_is_attacked() -> None:
     kinds = {type(draw(torch.Generator().manual_seed(0))).__name__ for draw in KINDS.values()}
     assert kinds | {"UnICORNN"} == set(certification.FAMILIES)
-    assert len(KINDS) == 33
+    assert len(KINDS) == 34
 
 
 @pytest.fixture

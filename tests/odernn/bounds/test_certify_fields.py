@@ -247,7 +247,7 @@ def _without_the_last(sums: Any) -> Any:
 
 def test_a_step_that_grows_without_end_has_a_finite_line_or_says_why() -> None:
     """1 + h²κ/2 a step and more: sums beyond the largest float, and coefficients that are."""
-    for alpha, steps in ((50.0, 3000), (1e300, 5)):
+    for alpha, steps in ((50.0, 3000), (1e38, 9)):
         field = fields.Oscillator(torch.ones(3, dtype=F64), alpha=alpha)
         line = certify(
             IntegratorRNN(field, tableaus.EULER, dt=0.5, input_size=1, dtype=F64), input_bound=1.0, steps=steps
