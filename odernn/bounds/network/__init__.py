@@ -4,6 +4,7 @@ certification   which theorems a class of networks has
 question        what is asked, and what is refused
 report          what comes out, and as text
 sweeps          what a step does to a change, and sums over all paths of a stack
+response_sums   sums of the moduli of what a step makes of a kick, of 2 × 2 matrices
 unicornn        UnICORNN, with ``weights``, its coefficients, and ``states``, bounds on |y_n| and |z_n| of each neuron
 levels          what a layer hands to the next one, and the report of a stack
 greedy          lower bounds on Jacobians: slopes chosen step by step
