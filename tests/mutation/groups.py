@@ -87,10 +87,11 @@ GROUPS = (
     _bounds("hidden_gradient", "bounds_hidden_gradient"),
     _bounds("cayley_rounding", "bounds_cayley_rounding"),
     _bounds("switching", "bounds_switching certify_growth"),
-    _bounds("network/lipschitz", "certify_inputs"),
+    _bounds("damped", "bounds_damped"),
+    _bounds("network/lipschitz", "reach certify_inputs"),
     Group(
-        "damped",
-        ("odernn/bounds/damped.py", "odernn/bounds/network/damped.py"),
+        "network damped",
+        ("odernn/bounds/network/damped.py",),
         ("tests/odernn/cells/test_damped_unicornn.py", "tests/odernn/cells/test_damped_unicornn_lines.py"),
     ),
     Group(
