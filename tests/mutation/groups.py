@@ -92,7 +92,7 @@ GROUPS = (
     Group(
         "network damped",
         ("odernn/bounds/network/damped.py",),
-        ("tests/odernn/cells/test_damped_unicornn.py", "tests/odernn/cells/test_damped_unicornn_lines.py"),
+        ("tests/odernn/bounds/test_damped_typed_again.py", "tests/odernn/cells/test_damped_unicornn_lines.py"),
     ),
     Group(
         "inequalities",
