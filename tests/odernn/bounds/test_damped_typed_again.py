@@ -18,7 +18,7 @@ from odernn.bounds import certify, forms
 from odernn.bounds.network import damped, lipschitz
 from odernn.bounds.network.report import power_of
 from odernn.bounds.network.sweeps import NOTHING, TINY, geometric
-from odernn.bounds.reconstruction import PRECISIONS
+from odernn.bounds.reconstruction import Precision
 from odernn.cells.damped_unicornn import DampedUnICORNN
 from tests.odernn.bounds.test_bounds_damped import form_of, norm_in, step
 from tests.odernn.bounds.unicornn_again import up
@@ -80,7 +80,7 @@ class Again:
     def __init__(self, layer: Any, below: tuple[Any, Any, lipschitz.Reach], steps: int) -> None:
         w, h, alpha, q = (each.detach().double().expand(layer.hidden_size).numpy() for each in layer.coefficients())
         self.layer, self.N, self.w, self.h, self.q, self.alpha = layer, steps, w, h, q, alpha
-        self.precision = PRECISIONS[str(layer.V.dtype).removeprefix("torch.")]
+        self.precision = damped.precision_of(layer)
         self.V = layer.V.detach().double().numpy()
         self.log_V = log_of(float(np.linalg.norm(self.V, 2)))
         self.m = range(len(h))
@@ -238,12 +238,17 @@ NETWORKS: dict[str, tuple[dict[str, Any], int]] = {
     "too coarse": ({"seed": 2, "dtype": torch.float32, "gamma": 0.01, "alpha": 60.0}, 40),
     "no c, no b": ({"seed": 4, "multiscale": False, "bias": False}, 5),
     "beyond the longest": ({"seed": 5, "rate": 0.2}, 8),
+    "coarse": ({"seed": 6, "rate": 0.3, "layers": 3}, 7),
 }
+COARSE = Precision("coarse", 2.0**-11, 2.0**-13, 700.0)
+"""A format of which roundings and underflows are seen beside each other, and their products, too."""
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_line_is_what_is_typed_again(name: str, wide_allowance: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(damped, "ALLOWANCE", 2.0**-12)
+    if name == "coarse":
+        monkeypatch.setattr(damped, "precision_of", lambda _: COARSE)
     if name == "beyond the longest":
         monkeypatch.setattr(damped, "LONGEST", 7)
     options, steps = NETWORKS[name]
