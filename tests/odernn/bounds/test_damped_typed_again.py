@@ -110,11 +110,11 @@ class Again:
         """Assumed to be twice the exact bounds, then three times what these imply; None where they imply more."""
         found = []
         for i, f in enumerate(self.rest):
-            total, kick = math.exp(powers(f.rate, self.N)), self.h[i] * self.q[i] * (1 + 2.0**-50)
+            total, kick = math.exp(powers(f.rate, self.N)), self.h[i] * self.q[i] * (1 + damped.LOST_IN_TERM)
             reads = math.exp(f.position), math.exp(f.momentum)
             states = [2 * each * kick * total for each in reads]
             for _ in range(3):
-                after = [e * (kick + self.noise(i, f.weight, *states)) * total * (1 + 2.0**-40) for e in reads]
+                after = [e * (kick + self.noise(i, f.weight, *states)) * total * (1 + damped.LOST) for e in reads]
                 if any(a > b for a, b in zip(after, states, strict=True)):
                     return None
                 states = after
@@ -138,7 +138,7 @@ class Again:
         rounded = None if self.computed is None or self.below_computed is None else self.rounded_off()
         if rounded is None or below.log_error is None:
             return lipschitz.Reach(exact, None, None)
-        own = log_of(float(np.linalg.norm(np.exp(np.array(rounded) + read))) * (1 + 2.0**-40))
+        own = log_of(float(np.linalg.norm(np.exp(np.array(rounded) + read))) * (1 + damped.LOST))
         from_below = self.responding(read, self.log_V + below.log_error)
         return lipschitz.Reach(exact, exact, np.array([up(float(np.logaddexp(each, own))) for each in from_below]))
 
@@ -149,7 +149,7 @@ class Again:
         assert self.computed is not None
         for i, f in enumerate(self.P):
             bias = 0.0 if self.layer.b is None else abs(float(self.layer.b.detach()[i]))
-            sizes = sum(abs(self.V[i]) * self.below_computed) * (1 + inputs * 2.0**-50) + bias
+            sizes = sum(abs(self.V[i]) * self.below_computed) * (1 + inputs * damped.LOST_IN_TERM) + bias
             Y, Z = self.computed[0][i], self.computed[1][i]
             drive = gamma * sizes + 4 * u * (abs(self.w[i]) * Y + (1 + gamma) * sizes) + 64 * (inputs + 1) * nu
             noise = math.exp(self.gain[i]) * drive + self.noise(i, f.weight, Y, Z)
@@ -209,7 +209,7 @@ def typed_again(network: DampedUnICORNN, steps: int, input_bound: float) -> list
 
 
 def gradients_again(stack: list[Again], target: float) -> dict[str, float]:
-    error = log_of(float(np.linalg.norm(stack[-1].Y + target)) * (1 + 2.0**-40))
+    error = log_of(float(np.linalg.norm(stack[-1].Y + target)) * (1 + damped.LOST))
     found = {}
     for name, log in stack[0].direct().items():
         change = stack[0].responding([f.position for f in stack[0].P], np.full(stack[0].N, log))
@@ -249,6 +249,8 @@ def test_every_line_is_what_is_typed_again(name: str, wide_allowance: None, monk
     monkeypatch.setattr(damped, "ALLOWANCE", 2.0**-12)
     if name == "coarse":
         monkeypatch.setattr(damped, "precision_of", lambda _: COARSE)
+        monkeypatch.setattr(damped, "LOST", 2.0**-9)
+        monkeypatch.setattr(damped, "LOST_IN_TERM", 2.0**-10)
     if name == "beyond the longest":
         monkeypatch.setattr(damped, "LONGEST", 7)
     options, steps = NETWORKS[name]
@@ -264,3 +266,20 @@ def test_every_line_is_what_is_typed_again(name: str, wide_allowance: None, monk
         words = again.words()
         assert all(word in " ".join(layer.says) for word in words), (layer.says, words)
     assert (stack[0].computed is None) == (name == "too coarse")
+
+
+def test_neurons_that_contract_in_no_form_are_counted_and_numbers_for_every_N_allow_for_themselves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (layer,) = network_of(0, layers=1).layers
+    step, ones = damped.DampedStep.of(layer), np.zeros(3)
+
+    def words(*rates: float) -> tuple[str, ...]:
+        P = damped.NeuronForms(np.array(rates), ones, ones, ones, ones, ones)
+        return damped._in_words(layer, step, [P], P, ones, P)
+
+    assert words(-1.0, -1e-12, -2.0)[0].startswith("1 of 3 neurons contract in no form P: a factor ≤ 1 − ")
+    assert words(-1.0, -1e-12, 1e-3)[0].startswith("2 of 3 neurons contract in no form P: a factor ≤ 1 + 0.001")
+    monkeypatch.setattr(damped, "ALLOWANCE", math.log(2))
+    half = math.log(0.5)
+    assert words(half, half, half)[1].count("≤ 4.01") == 2  # twice 1/(1 − 1/2), rounded up
