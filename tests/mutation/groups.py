@@ -92,7 +92,11 @@ GROUPS = (
     Group(
         "network damped",
         ("odernn/bounds/network/damped.py",),
-        ("tests/odernn/bounds/test_damped_typed_again.py", "tests/odernn/cells/test_damped_unicornn_lines.py"),
+        (
+            "tests/odernn/bounds/test_damped_typed_again.py",
+            "tests/odernn/bounds/test_certify_damped.py",
+            "tests/odernn/cells/test_damped_unicornn_lines.py",
+        ),
     ),
     Group(
         "inequalities",
