@@ -44,7 +44,11 @@ class Group:
 
 def _bounds(names: str, tests: str) -> Group:
     files = tuple(f"odernn/bounds/{name}.py" for name in names.split())
-    return Group(names.split()[0], files, tuple(f"tests/odernn/bounds/test_{name}.py" for name in tests.split()))
+    return Group(
+        names.split()[0].replace("/", " "),
+        files,
+        tuple(f"tests/odernn/bounds/test_{name}.py" for name in tests.split()),
+    )
 
 
 def _named(folder: Path, stem: str) -> list[Path]:
@@ -82,6 +86,18 @@ GROUPS = (
     _bounds("arnn", "bounds_arnn"),
     _bounds("hidden_gradient", "bounds_hidden_gradient"),
     _bounds("cayley_rounding", "bounds_cayley_rounding"),
+    _bounds("switching", "bounds_switching certify_growth"),
+    _bounds("damped", "bounds_damped"),
+    _bounds("network/lipschitz", "reach certify_inputs"),
+    Group(
+        "network damped",
+        ("odernn/bounds/network/damped.py",),
+        (
+            "tests/odernn/bounds/test_damped_typed_again.py",
+            "tests/odernn/bounds/test_certify_damped.py",
+            "tests/odernn/cells/test_damped_unicornn_lines.py",
+        ),
+    ),
     Group(
         "inequalities",
         (

@@ -262,3 +262,16 @@ def test_every_group_names_files_and_tests_that_are_there():
     named = [path.partition("::")[0] for group in groups for path in (*group.files, *group.tests)]
     assert len(named) > 100 and all(group.files and group.tests for group in groups)
     assert not [path for path in named if not (ROOT / path).is_file()]
+    names = [group.name for group in groups]  # of files in one folder
+    assert len(set(names)) == len(names) and not [name for name in names if "/" in name]
+
+
+def test_bounds_in_no_group_are_named_on_the_page_and_no_others():
+    groups, results = scripts.loaded(HERE / "groups.py").GROUPS, scripts.loaded(HERE / "results.py")
+    of = {file: 1 for group in groups for file in group.files}
+    named = results.unbroken_bounds({"of": of})
+    assert not [file for file in named if file in of] and "odernn/bounds/switching.py" not in named
+    assert len(named) + sum(file.startswith("odernn/bounds/") for file in of) == len(
+        [path for path in (ROOT / "odernn" / "bounds").rglob("*.py") if not path.name.startswith("_")]
+    )
+    assert "odernn/bounds/icml.py" in results.unbroken_bounds({"of": {}})

@@ -7,7 +7,7 @@ run killed      SIGKILL while the small run is done, again and again; lost: the 
 worker killed   SIGKILL of a worker at work; lost: a job without its one outcome, or with another's
 worker stopped  SIGSTOP of a worker at work, under a limit of time; likewise, and the run ends
 disk full       a small file system that fills while jobs are put; lost: as of a writer, or the run does not go on
-clock jumps, memory refused    surroundings_drill.py
+clock jumps, memory refused, memory over    surroundings_drill.py
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.reliability.drill import ROOT, SMALL_RUN, digest_of_code, written
-from tests.reliability.surroundings_drill import clock_jumps, jumping_clock
+from tests.reliability.surroundings_drill import clock_jumps, jumping_clock, memory_over
 from tests.reliability.worker_drill import KEPT, LONGEST_S, LOST, NO_FAULT, repeated
 from verification.run.mending import survey
 from verification.run.store import Store, StoreError
@@ -150,6 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--each", type=int, default=100, help="faults of each kind")
     parser.add_argument("--stops", type=int, default=40, help="workers stopped")
     parser.add_argument("--runs", type=int, default=100, help="deaths of the small run")
+    parser.add_argument("--overs", type=int, default=40, help="jobs that the kernel ends for their memory")
     parser.add_argument("--jumps", type=int, default=20, help="small runs whose clock jumps")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="one kind; what is recorded of the others stays")
@@ -168,6 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "disk full": lambda: on_small_disk(options.each, options.seed),
             "run killed": lambda: of_runs(folder, chance, options.runs),
             "memory refused": lambda: workers_starved(options.each, options.seed),
+            "memory over": lambda: memory_over(options.overs, options.seed),
             "clock jumps": lambda: runs_with_jumps(folder, chance, options.jumps),
         }
         for kind, drilled in kinds.items():
@@ -202,7 +204,13 @@ def on_small_disk(faults: int, seed: int) -> Counter[str]:
 
 def workers_starved(faults: int, seed: int) -> Counter[str]:
     """In a program of its own, as workers are hit."""
-    command = [sys.executable, str(Path(__file__).with_name("surroundings_drill.py")), str(faults), str(seed)]
+    command = [
+        sys.executable,
+        str(Path(__file__).with_name("surroundings_drill.py")),
+        "refused",
+        str(faults),
+        str(seed),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr
     return Counter(json.loads(done.stdout))

@@ -1,9 +1,11 @@
-"""Two faults of what a run stands in: a clock that jumps, and memory that is refused (docs/reliability.md).
+"""Faults of what a run stands in: a clock that jumps, memory that is refused or runs out (docs/reliability.md).
 
 clock jumps      CLOCK_REALTIME is another one at each look, up to ten years to and fro, for all processes of the small
                  run; lost: its judgements, or a part of its store, are not those of a run with a clock
 memory refused   in a worker at work the address space ends 32 MiB on, and numpy, torch, GMP or Python asks for more;
                  lost: a job without its one outcome, or with another's
+memory over      the run, in a control group of 1.5 GiB, has a job that takes 4 GiB: the kernel's OOM killer ends one
+                 of its processes; lost: likewise, or a job that was not ended, or an end that the kernel did not count
 """
 
 from __future__ import annotations
@@ -14,7 +16,10 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.reliability.drill import ROOT, SMALL_RUN
@@ -107,14 +112,13 @@ def starve(number: int, library: str) -> int:
     return number * number
 
 
-def memory_refused(faults: int, seed: int) -> Counter[str]:
-    """One job in four, by chance, on two workers; every other one has its own answer."""
+def one_in_four(faults: int, seed: int, kinds: Sequence[str], work: Callable[[int, str], int]) -> Counter[str]:
+    """Jobs with a kind, by chance, are to fail, on two workers; every other one has its own answer."""
     chance, counts = random.Random(seed), Counter[str]()
-    libraries = ["numpy", "torch", "GMP", "Python"]
-    hit = {number: chance.choice(libraries) for number in chance.sample(range(4 * faults), faults)}
+    hit = {number: chance.choice(kinds) for number in chance.sample(range(4 * faults), faults)}
     jobs = [(str(number), (number, hit.get(number, ""))) for number in range(4 * faults)]
     found: dict[str, engine.Finished] = {}
-    for each in engine.run(starve, jobs, workers=2, limits=Limits(120.0)):
+    for each in engine.run(work, jobs, workers=2, limits=Limits(120.0)):
         counts[LOST] += each.key in found
         found[each.key] = each
     for number in range(4 * faults):
@@ -127,5 +131,92 @@ def memory_refused(faults: int, seed: int) -> Counter[str]:
     return +counts
 
 
+# --- memory that runs out -----------------------------------------------------------------------------------------
+
+GROUP_HOLDS, TAKEN, AT_A_TIME = 3 * 2**29, 2**32, 2**24
+"""Bytes: of the control group, of a job that takes too much, and of what that asks for at a time."""
+GROUPS = {
+    "/sys/fs/cgroup/memory": ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.oom_control"),
+    "/sys/fs/cgroup": ("memory.max", "memory.swap.max", "memory.events"),
+}
+"""Where groups are made, of version 1 and of 2: the files of the limit, of the limit with swap, and of the counts."""
+
+
+@contextmanager
+def control_group(size: int) -> Iterator[tuple[Path, Path] | None]:
+    """A group of one's own and the file that counts its OOM kills; None where none can be made."""
+    made = next((found for root in GROUPS if (found := _made(Path(root), size))), None)
+    try:
+        yield made
+    finally:
+        if made is not None:
+            _removed(made[0])
+
+
+def _made(root: Path, size: int) -> tuple[Path, Path] | None:
+    limit, swap, counts = GROUPS[str(root)]
+    group = root / f"odernn-drill-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / limit).write_text(str(size))
+        kills(group / counts)
+    except (OSError, KeyError):
+        _removed(group)
+        return None
+    with suppress(OSError):  # no swap here
+        (group / swap).write_text(str(size if "memsw" in swap else 0))
+    return group, group / counts
+
+
+def _removed(group: Path) -> None:
+    """As soon as the last of its processes has gone."""
+    for _ in range(50 if group.is_dir() else 0):
+        with suppress(OSError):
+            group.rmdir()
+            return
+        time.sleep(0.1)
+
+
+def kills(counts: Path) -> int:
+    """By the kernel, in a group."""
+    return int(dict(line.split() for line in counts.read_text().splitlines())["oom_kill"])
+
+
+def take(number: int, kind: str) -> int:
+    """Pages that are written to, a few at a time, until there are none."""
+    import numpy as np
+    import torch
+
+    asks: Mapping[str, Callable[[], object]] = {
+        "numpy": lambda: np.ones(AT_A_TIME, np.uint8),
+        "torch": lambda: torch.ones(AT_A_TIME, dtype=torch.uint8),
+        "Python": lambda: b"1" * AT_A_TIME,
+    }
+    held = [asks[kind]() for _ in range(TAKEN // AT_A_TIME if kind else 0)]
+    return number * number + len(held)
+
+
+def memory_over(faults: int, seed: int) -> Counter[str]:
+    """As memory is refused, one job in four, in a program that the kernel may end as well."""
+    with control_group(GROUP_HOLDS) as made:
+        if made is None:
+            return Counter()
+        group, counts = made
+        program = [sys.executable, __file__, "taken", str(faults), str(seed)]
+        command = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(group), *program]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if done.returncode:
+            print(done.returncode, done.stderr, file=sys.stderr)
+            return Counter({LOST: faults})
+        found = Counter(json.loads(done.stdout))
+        if (ended := kills(counts)) != found[KEPT]:
+            print(f"lost: {ended} OOM kills, {dict(found)}", file=sys.stderr)
+            found[LOST] += 1
+        return found
+
+
+KINDS = {"refused": (["numpy", "torch", "GMP", "Python"], starve), "taken": (["numpy", "torch", "Python"], take)}
+
 if __name__ == "__main__":
-    print(json.dumps(memory_refused(int(sys.argv[1]), int(sys.argv[2]))))
+    print(json.dumps(one_in_four(int(sys.argv[2]), int(sys.argv[3]), *KINDS[sys.argv[1]])))

@@ -80,3 +80,13 @@ def test_a_clock_that_jumps_changes_no_judgement(tmp_path: Path) -> None:
 def test_memory_that_is_refused_costs_the_job_that_asked() -> None:
     counts = drill.workers_starved(4, 1)
     assert counts[drill.LOST] == 0 and counts[drill.KEPT] == 4
+
+
+@pytest.mark.slow
+def test_the_kernel_s_oom_killer_costs_the_job_that_took_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = surroundings_drill.memory_over(3, 1)
+    if not counts:
+        pytest.skip("no control group can be made here")
+    assert counts == {drill.KEPT: 3}
+    monkeypatch.setattr(surroundings_drill, "kills", lambda _: 2)  # as if another had ended one of them
+    assert surroundings_drill.memory_over(3, 1)[drill.LOST] == 1

@@ -263,19 +263,18 @@ SADDLE = PolynomialIdentity(
 
 
 def _mirror(v: Mapping[str, Any]) -> list[Any]:
-    """With h = 2/g, so that 4/h² = g²: g² B(κ), and f = (κ − a)²/(a(g² − a)), of which the norm is a function."""
+    """With h = 2/g, so that 4/h² = g²: g² tr B(κ), and f = (κ − a)²/(a(g² − a)), of which the norm is a function."""
     g, kappa, a = v["g"], v["kappa"], v["a"]
     end = g * g
 
-    def rows(kappa: Any) -> list[list[Any]]:
-        return [[end - 4 * kappa, 2 * g], [-2 * g * kappa, end]]
+    def trace(kappa: Any) -> Any:
+        return (end - 4 * kappa) + end
 
     def shear(kappa: Any, a: Any) -> tuple[Any, Any]:
         return (kappa - a) * (kappa - a), a * (end - a)
 
-    one, other = rows(kappa), rows(end - kappa)
     (top, under), (mirrored_top, mirrored_under) = shear(kappa, a), shear(end - kappa, end - a)
-    return [one[0][0] + one[1][1] + other[0][0] + other[1][1], top * mirrored_under - mirrored_top * under]
+    return [trace(kappa) + trace(end - kappa), top * mirrored_under - mirrored_top * under]
 
 
 def _mirror_again(v: Mapping[str, Any]) -> list[Any]:

@@ -164,11 +164,17 @@ def happened(busy: list[Worker], events: Events, limits: Limits) -> list[tuple[W
         if (reply := replies.get(worker)) is not None:
             found.append((worker, reply, ""))
         elif worker in replies or worker.is_dead():
-            found.append((worker, b"", f"the worker process died (exit code {worker.end()})"))
+            found.append((worker, b"", died(worker.end())))
         elif problem := limits.exceeded(worker.overran(limits.seconds), worker.held(by_group)):
             worker.kill()
             found.append((worker, b"", problem))
     return found
+
+
+def died(code: int | None) -> str:
+    """What is said of a worker that is gone. A kernel without memory sends SIGKILL to what holds the most."""
+    of_memory = "; by SIGKILL, as where memory runs out: run fewer at once (--jobs)" if code == -9 else ""
+    return f"the worker process died (exit code {code}){of_memory}"
 
 
 def read(key: str, reply: bytes) -> Finished:

@@ -167,7 +167,7 @@ def _contents(archive: Path, members: Iterable[str]) -> Iterator[tuple[str, byte
     except ForeignError as error:
         raise DataError(f"{archive}: {error}. {AGAIN}") from None
     except _DAMAGED as error:  # each kind of damage has an error of its own
-        reason = str(error).partition("\n")[0].rstrip(":") or type(error).__name__
+        reason = foreign.short(str(error).partition("\n")[0].rstrip(":"), 160) or type(error).__name__
         raise DataError(f"{archive}: is not a complete archive ({reason}). {AGAIN}") from error
 
 

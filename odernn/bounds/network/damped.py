@@ -39,6 +39,9 @@ LONGEST = 1024
 LEAST = 2.0**-30
 """A smaller −log ρ is taken for none."""
 
+LOST, LOST_IN_TERM = 2.0**-40, 2.0**-50
+"""Relative, more than float64 rounds off in what follows; the second in one term of a sum, or in a kick h q."""
+
 SLOPES_ROUNDED = 1e-5
 """Added to logarithms of dw/dθ and dh/dc, which are taken at h, q and α as rounded to the dtype of the weights."""
 
@@ -134,7 +137,7 @@ def layers_of(network: DampedUnICORNN, question: Question) -> tuple[LayerBounds,
     for layer in network.layers:
         theory, level = _theory(layer, level, question)
         theories.append(theory)
-    error = log_of(float(np.linalg.norm(level.positions + question.target_bound)) * (1 + 2.0**-40))
+    error = log_of(float(np.linalg.norm(level.positions + question.target_bound)) * (1 + LOST))
     return report_of(theories, np.full(question.steps, error))
 
 
@@ -163,14 +166,13 @@ def _theory(layer: DampedUnICORNNLayer, below: DampedLevel, question: Question) 
     reach, seen = _reach(layer, step, P, gain, below, computed, steps)
     theorems = "thm-damp (e)", "thm-damp (f)"
     lines += lipschitz.lines(seen, *theorems)
-    outputs = np.full(steps, log_of(float(np.linalg.norm(states[0])) * (1 + 2.0**-40)))
-    level = Level(outputs, outputs, None, None)  # of which report_of sees nothing
+    nothing: Logs = np.empty(0)  # of a level, which report_of does not ask
     sweep = _responding(gain + P.position, P.rate, steps)
     columns = {name: np.full((steps, 1), log) for name, log in _direct(layer, step, P, gain, below, states).items()}
     constants = StepConstants(sweep, np.array([log_norm(layer.V)]), 0.0, columns)
     parameters = tuple(name for name, _ in layer.named_parameters())
     says = _in_words(layer, step, moving, P, gain, rest)
-    theory = LayerTheory(tuple(lines), level, constants, parameters, says=says)
+    theory = LayerTheory(tuple(lines), Level(nothing, nothing, None, None), constants, parameters, says=says)
     return theory, DampedLevel(states[0], None if computed is None else computed[0], reach)
 
 
@@ -215,7 +217,7 @@ def _reach(
         if rounding is None or below.reach.log_error is None:
             found.append(lipschitz.Reach(exact, None, None))
             continue
-        own = log_of(float(np.linalg.norm(np.exp(rounding + read))) * (1 + 2.0**-40))
+        own = log_of(float(np.linalg.norm(np.exp(rounding + read))) * (1 + LOST))
         found.append(lipschitz.Reach(exact, exact, outward(np.logaddexp(moved(below.reach.log_error), own))))
     return found[0], found[1]
 
@@ -238,11 +240,11 @@ def computed_states(
     """Bounds on |ŷ_n|, |ẑ_n| of a run in the dtype, n ≤ N, (m,); None where it is too coarse.   thm-damp (f)"""
     total = np.exp(log_powers_sum(rest.rate, steps))
     reads, weight = np.exp(np.array([rest.position, rest.momentum])), np.exp(rest.weight)
-    kick = step.h * step.q * (1 + 2.0**-50)
+    kick = step.h * step.q * (1 + LOST_IN_TERM)
     assumed: Array = 2 * reads * kick * total
     for _ in range(3):
         noise = _noise(step, weight, tuple(assumed), precision)
-        found = reads * (kick + noise) * total * (1 + 2.0**-40)
+        found = reads * (kick + noise) * total * (1 + LOST)
         if not (found <= assumed).all():
             return None
         assumed = found
@@ -264,7 +266,7 @@ def _rounded_off(
     if below.computed is None or not math.isfinite(gamma):
         return None
     bias = 0.0 if layer.b is None else layer.b.detach().double().abs().numpy()
-    moduli = layer.V.detach().double().abs().numpy() @ below.computed * (1 + layer.input_size * 2.0**-50) + bias
+    moduli = layer.V.detach().double().abs().numpy() @ below.computed * (1 + layer.input_size * LOST_IN_TERM) + bias
     u, nu = precision.unit_roundoff, precision.underflow
     drive = gamma * moduli + 4 * u * (np.abs(step.w) * computed[0] + (1 + gamma) * moduli)
     drive = drive + 64 * (layer.input_size + 1) * nu

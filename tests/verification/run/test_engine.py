@@ -138,7 +138,7 @@ FAILURES = {
 FAILURES_OF_WORKERS = {
     "interrupt": "KeyboardInterrupt",
     "exit": "the worker process died (exit code 7)",
-    "kill": "the worker process died (exit code -9)",
+    "kill": "the worker process died (exit code -9); by SIGKILL, as where memory runs out: run fewer at once (--jobs)",
     "return a function": "the result cannot be sent: ",
     "return a trap": "the result cannot be read: ValueError",
 }
@@ -170,7 +170,7 @@ def test_a_worker_killed_in_the_middle_of_its_answer_does_not_stop_the_others(tm
             time.sleep(0.01)
         time.sleep(0.1)
     assert (tmp_path / "sending").exists()
-    assert outcome["big"].error == "the worker process died (exit code -9)"
+    assert outcome["big"].error == FAILURES_OF_WORKERS["kill"]
     assert {key: each.value for key, each in outcome.items() if key != "big"} == {c: c for c in "abcd"}
 
 

@@ -10,6 +10,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.tiers import only, spread
@@ -139,6 +140,51 @@ def test_every_script_can_say_that_nothing_is_violated(path: Path) -> None:
         if any(code == 1 and text.endswith("\nNOT violated\n") for code, text in answers):
             return
     raise AssertionError(f"{path.name} says of nothing that it is not violated")
+
+
+PREMISES = {
+    "both_46__2": {"alpha": {"0": True, "-1/2": False}, "dt": {"1": False, "-1/2": False}},
+    "both_3_novanish_ode__3": {"slopes": {"1 1/10 1 1/10": False, "2 1/10": False, "1 -1/10": False}},
+    "both_d_4_order": {"alpha": {"0": True, "-1": False}, "layers": {"2": False}},
+}
+"""Of scripts whose inequality is broken at all of these: where every premise holds, and where one alone fails."""
+
+
+def at_witness(stem: str, **changed: str) -> str:
+    path = FOLDER / f"{stem}.py"
+    witness = WITNESSES[BY_TEMPLATE[path][0]]
+    parameters = plain_parameters(witness) | changed
+    return replaced(path.read_text("utf-8"), {"CASE": f"{witness.domain} | {witness.quantity}", "P": parameters})
+
+
+@pytest.mark.parametrize("stem", PREMISES)
+def test_a_premise_that_fails_alone_is_a_no_and_one_at_its_edge_a_yes(stem: str) -> None:
+    places = [(name, value, says) for name, values in PREMISES[stem].items() for value, says in values.items()]
+    answers = run([at_witness(stem, **{name: value}) for name, value, _ in places])
+    for place, (code, text) in zip(places, answers, strict=True):
+        expected = (0, "violated") if place[2] else (1, "NOT violated")
+        assert (code, text.split("\n")[-2]) == expected, (place, text)
+
+
+@pytest.mark.parametrize("stem", ["both_d_4_order"])
+def test_each_line_of_an_order_is_that_of_its_own_indexing(stem: str) -> None:
+    """∂E_n/∂w¹ by complex steps in floats: in icml a layer sees the one below at its own step, in sam a step before."""
+    n, k, step = 32, 3, 1e-30
+    h, slopes = 1 / (2 * n), {}
+    for name, late in (("icml", 0), ("sam", 1)):
+        y = np.zeros((n + 1, 4), complex)  # y[j, q] of layer q = 1, 2, 3
+        z = np.zeros(4, complex)
+        for j in range(1, n + 1):
+            for q in range(1, 4):
+                seen = 1.0 if q == 1 else y[j - late, q - 1]
+                w = 1j * step if (q, j) == (1, k) else 0.0
+                z[q] -= h * (np.tanh(w * y[j - 1, q] + seen) + y[j - 1, q])
+                y[j, q] = y[j - 1, q] + h * z[q]
+        slopes[name] = abs(((y[n, 3] - 1) ** 2 / 2).imag) / step
+    ((_, text),) = run([at_witness(stem)])
+    printed = dict(re.findall(r"(?m)^(\w+): n = 32: (\S+)", text))
+    assert {name: float(value) for name, value in printed.items()} == pytest.approx(slopes, rel=1e-4)
+    assert slopes["icml"] > 1.3 * slopes["sam"]
 
 
 def test_the_pattern_by_which_a_template_was_chosen_is_not_printed() -> None:
