@@ -6,11 +6,13 @@ outside of a graph the operator is called as one, which torch.func differentiate
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, NoReturn
 
 import torch
-from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
+from torch.autograd import forward_ad
 
 
 def one_by_one(function: Callable[..., Any], info: Any, in_dims: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
@@ -39,14 +41,19 @@ def differentiable(
     no_tangent  what forward mode, which it does not have, is refused with, from the context
     mapped      the rule of vmap, (call, info, in_dims, given), ``one_by_one`` if not given
     lists       whether arguments and results are lists of tensors, which a Function does not see: it is given their
-                tensors one by one, and how they were grouped at the end
+                tensors one by one, and how many each list had at the end
     """
     torch.library.register_autograd(name, differentiate, setup_context=keep)
     namespace, _, short = name.partition("::")
     operator = getattr(getattr(torch.ops, namespace), short).default
     rule = mapped or one_by_one
     ways = (operator, keep or _keep_nothing, differentiate)
-    run, remember, pull = _of_lists(*ways) if lists else ways
+    remember, pull = _of_lists(*ways[1:]) if lists else ways[1:]
+
+    def run(*given: Any) -> Any:
+        return tuple(operator(*_grouped(given))) if lists else operator(*given)
+
+    run.__signature__ = inspect.signature(run)  # type: ignore[attr-defined]  # which every call of a Function asks for
 
     class AsFunction(torch.autograd.Function):
         forward = staticmethod(run)
@@ -62,40 +69,42 @@ def differentiable(
             return rule(AsFunction.apply, info, in_dims, given)
 
     def call(*given: Any) -> Any:
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or _is_underived():
             return operator(*given)
         return AsFunction.apply(*(_flat(given) if lists else given))  # type: ignore[no-untyped-call]
 
     return call
 
 
+def _is_underived() -> bool:
+    """Whether nobody takes a derivative of what is called now, nor maps over it: as in an ordinary backward pass."""
+    is_transformed = torch._C._are_functorch_transforms_active()
+    return not (torch.is_grad_enabled() or is_transformed or forward_ad._current_level >= 0)
+
+
 def _flat(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    leaves, grouped = tree_flatten(given)
-    return *leaves, grouped
+    """What is in the lists one by one, and at the end of each argument how many it has, −1 if it is no list."""
+    counts = tuple(len(each) if isinstance(each, (list, tuple)) else -1 for each in given)
+    listed = ((each,) if count < 0 else each for each, count in zip(given, counts, strict=True))
+    return *chain.from_iterable(listed), counts
 
 
 def _grouped(flat: tuple[Any, ...]) -> tuple[Any, ...]:
-    *leaves, grouped = flat
-    assert isinstance(grouped, TreeSpec)
-    given: tuple[Any, ...] = tree_unflatten(leaves, grouped)
-    return given
+    """The arguments that ``_flat`` was given, with lists as lists."""
+    rest = iter(flat[:-1])
+    return tuple(next(rest) if count < 0 else [next(rest) for _ in range(count)] for count in flat[-1])
 
 
-def _of_lists(
-    operator: Callable[..., Any], keep: Callable[..., Any], differentiate: Callable[..., Any]
-) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    """The three parts of a Function, of an operator with lists."""
-
-    def run(*flat: Any) -> tuple[Any, ...]:
-        return tuple(operator(*_grouped(flat)))
+def _of_lists(keep: Callable[..., Any], differentiate: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
+    """``keep`` and ``differentiate`` of a Function, of an operator with lists."""
 
     def remember(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         keep(ctx, _grouped(inputs), output)
 
     def pull(ctx: Any, *asked: Any) -> tuple[Any, ...]:
-        return *tree_flatten(differentiate(ctx, asked))[0], None
+        return *_flat(differentiate(ctx, asked))[:-1], None
 
-    return run, remember, pull
+    return remember, pull
 
 
 def _keep_nothing(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
 
 from odernn.executions.autocast import in_full_digits
 from odernn.executions.dense.shapes import check_given, check_rows
@@ -109,7 +108,8 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensors) -> None:
 
 def _differentiate(ctx: Any, asked: Sequence[Tensor | None]) -> tuple[Any, ...]:
     outputs, *counts = ctx.counts
-    if tree_leaves(list(ctx.needs_input_grad))[4 + sum(counts)]:  # after name, u, V, b and the lists
+    is_flat = isinstance(ctx.needs_input_grad[4], bool)  # not a list of those of the matrices
+    if ctx.needs_input_grad[4 + (sum(counts) if is_flat else len(counts))]:  # after name, u, V, b and the lists
         raise NotImplementedError(
             f'execution="cpu" has no derivative by the numbers of the recurrence {ctx.name!r}, as dt is one. '
             'Detach them, or use execution="torch".'

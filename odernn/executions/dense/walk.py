@@ -42,6 +42,7 @@ WORK_A_THREAD = 1 << 22
 """Multiplications and additions of a piece below which a second thread costs more than it brings."""
 
 _NUMBERS = {torch.float32: types.float32, torch.float64: types.float64}
+_NUMPY = {torch.float32: np.float32, torch.float64: np.float64}
 
 
 @cache
@@ -61,6 +62,13 @@ def compiled_passes(name: str, way: str, dtype: torch.dtype) -> tuple[Any, ...]:
     """Its passes, one a stage, compiled: each has an ``address``."""
     functions: Sequence[Callable[..., None]] = getattr(passes_of(name), way)
     return tuple(by_address(function, _NUMBERS[dtype], _sources()) for function in functions)
+
+
+@cache
+def _stages(name: str) -> Array:
+    """Its stages as kernels read them."""
+    stages = form_of(name).stages
+    return np.array([[s.source, s.sources, s.results, s.gradient, s.is_added] for s in stages], np.int64)
 
 
 def _addresses(planes: Sequence[Tensor]) -> Array:
@@ -94,11 +102,8 @@ class DenseWalk:
         self.matrices, self.vectors = [each.detach() for each in matrices], [each.detach() for each in vectors]
         self.first = [each.contiguous() for each in first]
         self.like, (self.batch, self.hidden) = self.first[0], self.first[0].shape
-        self.numbers = torch.cat((numbers.new_tensor([0.0, 1.0, 0.5]), numbers)).to(self.like.dtype)
+        self.numbers = np.array([0.0, 1.0, 0.5, *numbers.tolist()], _NUMPY[self.like.dtype])
         self.height = self._height()
-        self.stages = np.array(
-            [[s.source, s.sources, s.results, s.gradient, s.is_added] for s in self.form.stages], np.int64
-        )
         self.repeated = [each.expand(self.height, -1).contiguous() for each in self.vectors]
         a_step = self.batch * self.hidden * self.like.element_size() * max(self.form.gradients, 1)
         self.length = max(min(PIECE_BYTES // max(a_step, 1), self.steps), 1)
@@ -168,13 +173,12 @@ class DenseWalk:
         work = (n1 - n0) * self.batch * weights
         blocks = -(-self.batch // TALLEST)
         threads = max(min(given_threads(), work // WORK_A_THREAD, blocks), 1)
-        in_threads(
-            kernel, (*arguments, self.numbers.numpy(), n0, n1, self.batch, self.hidden, self.height), blocks, threads
-        )
+        in_threads(kernel, (*arguments, self.numbers, n0, n1, self.batch, self.hidden, self.height), blocks, threads)
 
-    def _kept_addresses(self, way: str, packed: list[Tensor]) -> tuple[Array, ...]:
+    def fixed(self, way: str, packed: list[Tensor]) -> tuple[Array, ...]:
+        """What kernels are given first, whatever piece they are at: numbers, passes, stages and matrices."""
         passes = np.array([each.address for each in compiled_passes(self.name, way, self.like.dtype)], np.int64)
-        return passes, self.stages, _addresses(packed)
+        return self.numbers, passes, _stages(self.name), _addresses(packed)
 
     def forward(self) -> list[Tensor]:
         """The rows of the states, (time, batch, hidden) each, and what is kept beside, (kept, time, batch, hidden)."""
@@ -185,12 +189,11 @@ class DenseWalk:
         if not record.size:
             return [*states, kept]
         packed = self._packed(False)
-        fixed = self._kept_addresses("forward", packed)
+        fixed = self.fixed("forward", packed)
         now = _addresses([*states, *kept])
         vectors, first = _addresses(self.repeated), _addresses(self.first)
         for n0, n1, drives in self._drives():
-            like = self.numbers.numpy()
-            self._run(kernels.forward, (like, *fixed, _addresses(drives), vectors, first, now), n0, n1)
+            self._run(kernels.forward, (*fixed, _addresses(drives), vectors, first, now), n0, n1)
         return [*states, kept]
 
     # --- backwards
@@ -225,7 +228,7 @@ class DenseCostates:
         totals = np.zeros(sums.shape)
         if walk.steps and walk.like.numel():
             packed = walk._packed(True)
-            fixed = (walk.numbers.numpy(), *walk._kept_addresses("backward", packed), _addresses(walk.repeated))
+            fixed = (*walk.fixed("backward", packed), _addresses(walk.repeated))
             planes = (_addresses(walk.first), _addresses(self.record), _addresses(list(self.costates)))
             wanted = np.array([0 if each is None else each.data_ptr() for each in given], np.int64)
             room = fresh((form.gradients, walk.length, walk.batch, walk.hidden), walk.like)
