@@ -12,7 +12,6 @@ from itertools import chain
 from typing import Any, NoReturn
 
 import torch
-from torch.autograd import forward_ad
 
 
 def one_by_one(function: Callable[..., Any], info: Any, in_dims: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
@@ -69,17 +68,11 @@ def differentiable(
             return rule(AsFunction.apply, info, in_dims, given)
 
     def call(*given: Any) -> Any:
-        if torch.compiler.is_compiling() or _is_underived():
+        if torch.compiler.is_compiling():
             return operator(*given)
         return AsFunction.apply(*(_flat(given) if lists else given))  # type: ignore[no-untyped-call]
 
     return call
-
-
-def _is_underived() -> bool:
-    """Whether nobody takes a derivative of what is called now, nor maps over it: as in an ordinary backward pass."""
-    is_transformed = torch._C._are_functorch_transforms_active()
-    return not (torch.is_grad_enabled() or is_transformed or forward_ad._current_level >= 0)
 
 
 def _flat(given: tuple[Any, ...]) -> tuple[Any, ...]:
