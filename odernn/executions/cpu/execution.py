@@ -241,7 +241,6 @@ torch.library.define(
 )
 
 
-@torch.library.impl(_FORWARD, "CPU")
 @in_full_digits
 def _run_forward(
     u: Tensor,
@@ -296,7 +295,6 @@ def _fake_forward(u, V, b, w, h, alpha, y0, z0, ends, mode, with_z):  # type: ig
     return y, z, y0.new_empty((batch, hidden)), y0.new_empty((batch, hidden)), kept
 
 
-@torch.library.impl(_BACKWARD, "CPU")
 @in_full_digits
 def _run_backward(
     grad_y: Tensor | None,
@@ -384,5 +382,5 @@ def _no_second_derivative(ctx: Any, *grads: Any) -> tuple[Any, ...]:
     )
 
 
-_operator = differentiable(_FORWARD, _differentiate, _remember, no_tangent=lambda _: _NO_TANGENT)
-_derivative = differentiable(_BACKWARD, _no_second_derivative, no_tangent=lambda _: _NO_TANGENT)
+_operator = differentiable(_FORWARD, _run_forward, _differentiate, _remember, no_tangent=lambda _: _NO_TANGENT)
+_derivative = differentiable(_BACKWARD, _run_backward, _no_second_derivative, no_tangent=lambda _: _NO_TANGENT)

@@ -34,7 +34,6 @@ NO_TANGENT = (
 )
 
 
-@torch.library.impl(_FORWARD, "CPU")
 @in_full_digits
 def _forward(
     name: str,
@@ -64,7 +63,6 @@ def _fake_forward(name, u, V, b, matrices, vectors, first, numbers):  # type: ig
     return [*states, first[0].new_empty((form.kept, *shape))]
 
 
-@torch.library.impl(_BACKWARD, "CPU")
 @in_full_digits
 def _backward(
     name: str,
@@ -137,5 +135,5 @@ def _no_second_derivative(*_: Any) -> None:
     )
 
 
-forward = differentiable(_FORWARD, _differentiate, _remember, no_tangent=lambda _: NO_TANGENT, lists=True)
-backward = differentiable(_BACKWARD, _no_second_derivative, no_tangent=lambda _: NO_TANGENT, lists=True)
+forward = differentiable(_FORWARD, _forward, _differentiate, _remember, no_tangent=lambda _: NO_TANGENT, lists=True)
+backward = differentiable(_BACKWARD, _backward, _no_second_derivative, no_tangent=lambda _: NO_TANGENT, lists=True)
