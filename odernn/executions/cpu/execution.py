@@ -30,7 +30,7 @@ from typing import Any, Unpack, get_args
 
 import torch
 from torch import Tensor
-from torch.autograd.forward_ad import unpack_dual
+from torch.autograd import forward_ad
 
 from odernn.executions.autocast import in_full_digits
 from odernn.executions.operators import differentiable
@@ -214,9 +214,9 @@ def _checked(
 def _refuse_forward_mode(*values: Any) -> None:
     """NotImplementedError if one of them has a tangent, which torch would drop: an operator without reverse-mode inputs
     goes past the derivatives that are registered for it. Inside of torch.compile nothing is checked."""
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or forward_ad._current_level < 0:
         return
-    if any(isinstance(value, Tensor) and unpack_dual(value).tangent is not None for value in values):
+    if any(isinstance(value, Tensor) and forward_ad.unpack_dual(value).tangent is not None for value in values):
         raise NotImplementedError(_NO_TANGENT)
 
 
