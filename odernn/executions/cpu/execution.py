@@ -323,9 +323,8 @@ def _run_backward(
     pull = Pull(drive, needs_u)
     with alone(drive.is_in_kernels):
         lanes = job.lanes(w, h, alpha, y[-1] if len(y) else y0, z_last)
-        for lane, given in ((lanes_of.P, grad_y_last), (lanes_of.Q, grad_z_last)):
-            if given is not None:
-                job.pack(lanes, lane, given)
+        asked = {lanes_of.P: grad_y_last, lanes_of.Q: grad_z_last}
+        job.pack(lanes, {lane: given for lane, given in asked.items() if given is not None})
         grid = Grid.restored(kept, job) if mode == "exact" else None
         costates = Costates(mode, job, drive, pull, lanes, y0, y, kept, grid, REBUILT_TOLERANCE[u.dtype])
         costates.take_back(grad_y, grad_z)
