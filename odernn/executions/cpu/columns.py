@@ -81,6 +81,12 @@ class ColumnJob:
         lanes_of.unpack(sums, lane, unpacked, self.places)
         return unpacked.reshape(self.shape)
 
+    def sums_of_samples(self, sums: Array, count: int) -> Array:
+        """The first ``count`` lanes, summed over the samples, (count, hidden), in an order that never changes."""
+        added = np.zeros((count, self.shape[1]))
+        lanes_of.add_samples(sums, added, self.places)
+        return added
+
     def run(self, kernel: Callable[..., None], arguments: tuple[Any, ...], tail: tuple[Any, ...] = ()) -> None:
         """The kernel on all blocks, in as many threads as the columns warrant."""
         threads = max(min(given_threads(), self.columns // COLUMNS_A_THREAD, self.blocks), 1)

@@ -87,6 +87,21 @@ def unpack(lanes: Any, lane: int, values: Any, places: Any) -> None:
             values[lo + j] = L[lane + j]
 
 
+@kernel(PLAIN)
+def add_samples(sums: Any, out: Any, places: Any) -> None:
+    """The first lanes of all blocks added to the rows of out (lanes, hidden), one sample after the other."""
+    hidden = out.shape[1]
+    for k in range(places.shape[1]):
+        T, lo, hi = block(sums, places, k), places[START, k], places[STOP, k]
+        for g in range(len(out)):
+            m = lo % hidden
+            for j in range(hi - lo):
+                out[g, m] += T[g * PITCH + j]
+                m += 1
+                if m == hidden:
+                    m = 0
+
+
 @compiled(PLAIN)
 def copy(L: Any, lane: int, row: Any, width: int) -> None:
     """A lane into a row."""
