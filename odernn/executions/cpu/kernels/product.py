@@ -208,6 +208,7 @@ def pack(
                     for j in range(first, first + panel):
                         value = number_at(like, like.ctypes.data, 0)
                         if j < hidden:
-                            value = number_at(like, matrix, corner + (i * pitch + j if is_transposed else j * pitch + i))
+                            place = i * pitch + j if is_transposed else j * pitch + i
+                            value = number_at(like, matrix, corner + place)
                         put_number_at(like, packed, at, value)
                         at += 1
