@@ -51,7 +51,7 @@ def differentiable(
     torch.library.register_autograd(name, differentiate, setup_context=keep)
     namespace, _, short = name.partition("::")
     operator = getattr(getattr(torch.ops, namespace), short).default
-    rule, keep = mapped or one_by_one, keep or _keep_nothing
+    rule, remember = mapped or one_by_one, keep or _keep_nothing
 
     class AsFunction(torch.autograd.Function):
         @staticmethod
@@ -60,7 +60,7 @@ def differentiable(
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            keep(ctx, _grouped(inputs) if lists else inputs, output)
+            remember(ctx, _grouped(inputs) if lists else inputs, output)
 
         @staticmethod
         def backward(ctx: Any, *asked: Any) -> Any:
@@ -83,9 +83,9 @@ def differentiable(
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            keep(ctx, inputs[-1] if lists else inputs, output)
+            remember(ctx, inputs[-1] if lists else inputs, output)
 
-    recorded = super(torch.autograd.Function, AtOnce).apply  # Function's own looks for defaults and for functorch
+    recorded: Any = super(torch.autograd.Function, AtOnce).apply  # Function's own looks for defaults and for functorch
 
     def call(*given: Any) -> Any:
         if torch.compiler.is_compiling():
@@ -136,7 +136,8 @@ _ORDINARY = frozenset(_ordinary())
 
 def _flat(given: tuple[Any, ...]) -> tuple[list[Any], tuple[int, ...]]:
     """What is in the lists one by one, and of each argument how many it has, −1 if it is no list."""
-    leaves, counts = [], []
+    leaves: list[Any] = []
+    counts: list[int] = []
     for each in given:
         is_list = isinstance(each, (list, tuple))
         counts.append(len(each) if is_list else -1)
