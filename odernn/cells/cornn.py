@@ -138,7 +138,7 @@ class CoRNNLayer(dense.FusedLayer, RecurrentLayer):
         return self.V, self.b
 
     def dense_recurrence(self) -> dense.DenseRecurrence:
-        dt, gamma, epsilon = self.dt, self.gamma, self.epsilon
+        dt, gamma, epsilon = dense.at_hand(self.dt, self.gamma, self.epsilon)
         p, q = (1.0 - dt * epsilon, dt)
         if self.damping == "implicit":
             p, q = 1.0 / (1.0 + dt * epsilon), dt / (1.0 + dt * epsilon)

@@ -32,7 +32,10 @@ def in_full_digits(function: Callable[_Given, _Found]) -> Callable[_Given, _Foun
 
     @wraps(function)
     def run(*given: _Given.args, **named: _Given.kwargs) -> _Found:
-        with without_autocast(next(argument for argument in given if isinstance(argument, Tensor))):
+        like = next(argument for argument in given if isinstance(argument, Tensor))
+        if not is_autocasting(like):
+            return function(*given, **named)
+        with without_autocast(like):
             return function(*given, **named)
 
     return run

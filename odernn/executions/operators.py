@@ -6,11 +6,13 @@ outside of a graph the operator is called as one, which torch.func differentiate
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import torch
-from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
+from torch import Tensor
+from torch.autograd import forward_ad
+from torch.nn import Parameter
 
 
 def one_by_one(function: Callable[..., Any], info: Any, in_dims: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
@@ -19,7 +21,7 @@ def one_by_one(function: Callable[..., Any], info: Any, in_dims: tuple[Any, ...]
         function(*(value.select(axis, i) if isinstance(axis, int) else value for value, axis in pairs))
         for i, pairs in ((i, zip(given, in_dims, strict=True)) for i in range(info.batch_size))
     ]
-    if isinstance(results[0], torch.Tensor):
+    if isinstance(results[0], Tensor):
         return torch.stack(results), 0
     stacked = tuple(map(torch.stack, zip(*results, strict=True)))
     return stacked, (0,) * len(stacked)
@@ -27,31 +29,42 @@ def one_by_one(function: Callable[..., Any], info: Any, in_dims: tuple[Any, ...]
 
 def differentiable(
     name: str,
+    at_once: Callable[..., Any],
     differentiate: Callable[..., Any],
     keep: Callable[..., Any] | None = None,
     *,
     no_tangent: Callable[[Any], str],
     mapped: Callable[..., Any] | None = None,
     lists: bool = False,
+    devices: tuple[str, ...] = ("CPU",),
 ) -> Callable[..., Any]:
     """The operator ``name`` with the derivative ``differentiate`` and what it ``keep``s for it.
 
+    at_once     what it does on ``devices``; on a CPU it is called without torch's dispatcher where that has nothing
+                else to do
     no_tangent  what forward mode, which it does not have, is refused with, from the context
     mapped      the rule of vmap, (call, info, in_dims, given), ``one_by_one`` if not given
     lists       whether arguments and results are lists of tensors, which a Function does not see: it is given their
-                tensors one by one, and how they were grouped at the end
+                tensors one by one, and how many each list had at the end
     """
+    torch.library.impl(name, devices)(at_once)
     torch.library.register_autograd(name, differentiate, setup_context=keep)
     namespace, _, short = name.partition("::")
     operator = getattr(getattr(torch.ops, namespace), short).default
-    rule = mapped or one_by_one
-    ways = (operator, keep or _keep_nothing, differentiate)
-    run, remember, pull = _of_lists(*ways) if lists else ways
+    rule, remember = mapped or one_by_one, keep or _keep_nothing
 
     class AsFunction(torch.autograd.Function):
-        forward = staticmethod(run)
-        setup_context = staticmethod(remember)
-        backward = staticmethod(pull)
+        @staticmethod
+        def forward(*flat: Any) -> Any:
+            return tuple(operator(*_grouped(flat))) if lists else operator(*flat)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            remember(ctx, _grouped(inputs) if lists else inputs, output)
+
+        @staticmethod
+        def backward(ctx: Any, *asked: Any) -> Any:
+            return (*_flat(differentiate(ctx, asked))[0], None) if lists else differentiate(ctx, *asked)
 
         @staticmethod
         def jvp(ctx: Any, *_: Any) -> NoReturn:
@@ -61,41 +74,81 @@ def differentiable(
         def vmap(info: Any, in_dims: tuple[Any, ...], *given: Any) -> Any:
             return rule(AsFunction.apply, info, in_dims, given)
 
+    class AtOnce(AsFunction):
+        """Of plain tensors; where there are lists, all arguments once more at the end, as they are."""
+
+        @staticmethod
+        def forward(*flat: Any) -> Any:
+            return tuple(at_once(*flat[-1])) if lists else at_once(*flat)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            remember(ctx, inputs[-1] if lists else inputs, output)
+
+    recorded: Any = super(torch.autograd.Function, AtOnce).apply  # Function's own looks for defaults and for functorch
+
     def call(*given: Any) -> Any:
         if torch.compiler.is_compiling():
             return operator(*given)
-        return AsFunction.apply(*(_flat(given) if lists else given))  # type: ignore[no-untyped-call]
+        leaves, counts = _flat(given) if lists else (given, ())
+        if not is_plain(leaves):
+            return AsFunction.apply(*leaves, *((counts,) if lists else ()))  # type: ignore[no-untyped-call]
+        if not torch.is_grad_enabled():
+            return at_once(*given)
+        return recorded(*leaves, *((given,) if lists else ()))
 
     return call
 
 
-def _flat(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    leaves, grouped = tree_flatten(given)
-    return *leaves, grouped
+def is_plain(given: Sequence[Any]) -> bool:
+    """Whether torch's dispatcher has nothing to do but to record a derivative and to call a CPU's implementation.
+
+    So it is eagerly, for ordinary tensors on a CPU; not inside of functorch, of a mode, of forward mode or of a trace.
+    """
+    if (
+        torch._C._are_functorch_transforms_active()
+        or torch._C._len_torch_dispatch_stack()
+        or torch._C._len_torch_function_stack()
+        or torch._C._get_tracing_state() is not None
+        or forward_ad._current_level >= 0
+    ):
+        return False
+    keys = torch._C._dispatch_keys
+    for each in given:
+        kind = type(each)
+        if kind is Tensor or kind is Parameter:
+            if keys(each).raw_repr() not in _ORDINARY:
+                return False
+        elif isinstance(each, Tensor):
+            return False
+    return True
+
+
+def _ordinary() -> Iterator[int]:
+    """What the dispatcher sees of a tensor on a CPU, and of one that was made in inference mode."""
+    for is_inference in (False, True):
+        with torch.inference_mode(is_inference):
+            yield torch._C._dispatch_keys(torch.empty(0, device="cpu")).raw_repr()
+
+
+_ORDINARY = frozenset(_ordinary())
+
+
+def _flat(given: tuple[Any, ...]) -> tuple[list[Any], tuple[int, ...]]:
+    """What is in the lists one by one, and of each argument how many it has, −1 if it is no list."""
+    leaves: list[Any] = []
+    counts: list[int] = []
+    for each in given:
+        is_list = isinstance(each, (list, tuple))
+        counts.append(len(each) if is_list else -1)
+        leaves += each if is_list else (each,)
+    return leaves, tuple(counts)
 
 
 def _grouped(flat: tuple[Any, ...]) -> tuple[Any, ...]:
-    *leaves, grouped = flat
-    assert isinstance(grouped, TreeSpec)
-    given: tuple[Any, ...] = tree_unflatten(leaves, grouped)
-    return given
-
-
-def _of_lists(
-    operator: Callable[..., Any], keep: Callable[..., Any], differentiate: Callable[..., Any]
-) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    """The three parts of a Function, of an operator with lists."""
-
-    def run(*flat: Any) -> tuple[Any, ...]:
-        return tuple(operator(*_grouped(flat)))
-
-    def remember(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        keep(ctx, _grouped(inputs), output)
-
-    def pull(ctx: Any, *asked: Any) -> tuple[Any, ...]:
-        return *tree_flatten(differentiate(ctx, asked))[0], None
-
-    return run, remember, pull
+    """The arguments that ``_flat`` was given, with lists as lists, from its leaves and, at the end, its counts."""
+    rest = iter(flat[:-1])
+    return tuple(next(rest) if count < 0 else [next(rest) for _ in range(count)] for count in flat[-1])
 
 
 def _keep_nothing(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

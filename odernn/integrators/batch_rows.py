@@ -106,7 +106,6 @@ torch.library.define(
 )
 
 
-@torch.library.impl("odernn::implicit_rows", ("CPU", "CUDA"))
 @in_full_digits
 @torch.no_grad()
 def _implicit_rows(
@@ -317,7 +316,15 @@ def _map_rows(call: Any, info: Any, in_dims: tuple[Any, ...], given: tuple[Any, 
     return mapped_samples(call, info, in_dims, given, batch_axes=(1, 1, 1, 1, None))
 
 
-_rows = differentiable("odernn::implicit_rows", _differentiate, _keep, no_tangent=_no_tangent, mapped=_map_rows)
+_rows = differentiable(
+    "odernn::implicit_rows",
+    _implicit_rows,
+    _differentiate,
+    _keep,
+    no_tangent=_no_tangent,
+    mapped=_map_rows,
+    devices=("CPU", "CUDA"),
+)
 torch.library.register_vmap(  # each derivative has weight gradients of its own
     "odernn::implicit_rows_backward",
     lambda info, in_dims, *given: one_by_one(torch.ops.odernn.implicit_rows_backward, info, in_dims, given),

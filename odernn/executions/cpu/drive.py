@@ -122,8 +122,7 @@ class Pull:
     def take(self, n0: int, n1: int) -> None:
         """dE/dV += (dE/dx)ᵀ u, and dE/du = (dE/dx) V; or the sums of the kernels."""
         if len(self.drive.table):
-            lanes = [self.drive.job.unpacked_sums(self.sums, k * lanes_of.PITCH) for k in range(self.by_V.shape[1])]
-            self.by_V += torch.from_numpy(np.stack([lane.sum(axis=0) for lane in lanes], axis=1)).to(self.by_V.dtype)
+            self.by_V += torch.from_numpy(self.drive.job.sums_of_samples(self.sums, self.by_V.shape[1])).T
         if self.buffer is None or self.drive.V is None:
             return
         seen = self.drive.seen(n0, n1)

@@ -26,8 +26,7 @@ class Grid:
         Where it overflows, none: states beyond 2⁵³ times the finest grid are not rounded, and not stepped back to.
         """
         trial = lanes.copy()
-        job.pack(trial, lanes_of.MAX_Y, y0.abs())
-        job.pack(trial, lanes_of.MAX_Z, z0.abs())
+        job.pack(trial, {lanes_of.MAX_Y: y0.abs(), lanes_of.MAX_Z: z0.abs()})
         for n0, n1 in drive.pieces():
             job.run(kernels.maxima, (drive.x(n0, n1), n0, trial, job.places))
         grid = Grid(job)

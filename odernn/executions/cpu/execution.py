@@ -30,7 +30,7 @@ from typing import Any, Unpack, get_args
 
 import torch
 from torch import Tensor
-from torch.autograd.forward_ad import unpack_dual
+from torch.autograd import forward_ad
 
 from odernn.executions.autocast import in_full_digits
 from odernn.executions.operators import differentiable
@@ -214,9 +214,9 @@ def _checked(
 def _refuse_forward_mode(*values: Any) -> None:
     """NotImplementedError if one of them has a tangent, which torch would drop: an operator without reverse-mode inputs
     goes past the derivatives that are registered for it. Inside of torch.compile nothing is checked."""
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or forward_ad._current_level < 0:
         return
-    if any(isinstance(value, Tensor) and unpack_dual(value).tangent is not None for value in values):
+    if any(isinstance(value, Tensor) and forward_ad.unpack_dual(value).tangent is not None for value in values):
         raise NotImplementedError(_NO_TANGENT)
 
 
@@ -241,7 +241,6 @@ torch.library.define(
 )
 
 
-@torch.library.impl(_FORWARD, "CPU")
 @in_full_digits
 def _run_forward(
     u: Tensor,
@@ -296,7 +295,6 @@ def _fake_forward(u, V, b, w, h, alpha, y0, z0, ends, mode, with_z):  # type: ig
     return y, z, y0.new_empty((batch, hidden)), y0.new_empty((batch, hidden)), kept
 
 
-@torch.library.impl(_BACKWARD, "CPU")
 @in_full_digits
 def _run_backward(
     grad_y: Tensor | None,
@@ -325,9 +323,8 @@ def _run_backward(
     pull = Pull(drive, needs_u)
     with alone(drive.is_in_kernels):
         lanes = job.lanes(w, h, alpha, y[-1] if len(y) else y0, z_last)
-        for lane, given in ((lanes_of.P, grad_y_last), (lanes_of.Q, grad_z_last)):
-            if given is not None:
-                job.pack(lanes, lane, given)
+        asked = {lanes_of.P: grad_y_last, lanes_of.Q: grad_z_last}
+        job.pack(lanes, {lane: given for lane, given in asked.items() if given is not None})
         grid = Grid.restored(kept, job) if mode == "exact" else None
         costates = Costates(mode, job, drive, pull, lanes, y0, y, kept, grid, REBUILT_TOLERANCE[u.dtype])
         costates.take_back(grad_y, grad_z)
@@ -384,5 +381,5 @@ def _no_second_derivative(ctx: Any, *grads: Any) -> tuple[Any, ...]:
     )
 
 
-_operator = differentiable(_FORWARD, _differentiate, _remember, no_tangent=lambda _: _NO_TANGENT)
-_derivative = differentiable(_BACKWARD, _no_second_derivative, no_tangent=lambda _: _NO_TANGENT)
+_operator = differentiable(_FORWARD, _run_forward, _differentiate, _remember, no_tangent=lambda _: _NO_TANGENT)
+_derivative = differentiable(_BACKWARD, _run_backward, _no_second_derivative, no_tangent=lambda _: _NO_TANGENT)

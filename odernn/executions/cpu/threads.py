@@ -83,7 +83,10 @@ def in_threads(
     kernel: Callable[..., None], arguments: tuple[Any, ...], count: int, threads: int, tail: tuple[Any, ...] = ()
 ) -> None:
     """The kernel on 0 .. ``count``, in one call, or in so many threads, range by range."""
-    ranges = 1 if threads < 2 else min(RANGES_A_THREAD * threads, count)
+    if threads < 2:
+        kernel(*arguments, 0, count, *tail)
+        return
+    ranges = min(RANGES_A_THREAD * threads, count)
     bounds = [count * k // ranges for k in range(ranges + 1)]
     share([partial(kernel, *arguments, *pair, *tail) for pair in pairwise(bounds)], threads)
 
@@ -137,7 +140,11 @@ def add_products(products: list[tuple[Tensor, Tensor, Tensor]], *, is_added: boo
     Inside ``alone``; no two of the products have an element of out in common.
     """
     work = sum(a.numel() * b.shape[1] for _, a, b in products)
-    threads = max(min(given_threads(), work // PRODUCT_A_THREAD), 1)
+    threads = min(given_threads(), work // PRODUCT_A_THREAD)
+    if threads < 2:
+        for out, a, b in products:
+            out.addmm_(a, b) if is_added else torch.mm(a, b, out=out)
+        return
     tasks: list[Callable[[], Any]] = []
     for out, a, b in products:
         bounds = [len(out) * k // threads for k in range(threads + 1)]

@@ -31,6 +31,7 @@ from odernn.executions.dense.form import DenseStage, Form
 from odernn.executions.dense.layers import FusedLayer, FusedNetwork, Name, NameOnCPU
 from odernn.executions.dense.rows import (
     DenseRecurrence,
+    at_hand,
     check_device,
     orthogonal,
     orthogonal_recurrence,
@@ -46,6 +47,7 @@ __all__ = [
     "FusedNetwork",
     "Name",
     "NameOnCPU",
+    "at_hand",
     "check_device",
     "orthogonal",
     "orthogonal_recurrence",

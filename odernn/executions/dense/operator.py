@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
 
 from odernn.executions.autocast import in_full_digits
 from odernn.executions.dense.shapes import check_given, check_rows
@@ -35,7 +34,6 @@ NO_TANGENT = (
 )
 
 
-@torch.library.impl(_FORWARD, "CPU")
 @in_full_digits
 def _forward(
     name: str,
@@ -65,7 +63,6 @@ def _fake_forward(name, u, V, b, matrices, vectors, first, numbers):  # type: ig
     return [*states, first[0].new_empty((form.kept, *shape))]
 
 
-@torch.library.impl(_BACKWARD, "CPU")
 @in_full_digits
 def _backward(
     name: str,
@@ -109,7 +106,8 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensors) -> None:
 
 def _differentiate(ctx: Any, asked: Sequence[Tensor | None]) -> tuple[Any, ...]:
     outputs, *counts = ctx.counts
-    if tree_leaves(list(ctx.needs_input_grad))[4 + sum(counts)]:  # after name, u, V, b and the lists
+    is_flat = isinstance(ctx.needs_input_grad[4], bool)  # not a list of those of the matrices
+    if ctx.needs_input_grad[4 + (sum(counts) if is_flat else len(counts))]:  # after name, u, V, b and the lists
         raise NotImplementedError(
             f'execution="cpu" has no derivative by the numbers of the recurrence {ctx.name!r}, as dt is one. '
             'Detach them, or use execution="torch".'
@@ -137,5 +135,5 @@ def _no_second_derivative(*_: Any) -> None:
     )
 
 
-forward = differentiable(_FORWARD, _differentiate, _remember, no_tangent=lambda _: NO_TANGENT, lists=True)
-backward = differentiable(_BACKWARD, _no_second_derivative, no_tangent=lambda _: NO_TANGENT, lists=True)
+forward = differentiable(_FORWARD, _forward, _differentiate, _remember, no_tangent=lambda _: NO_TANGENT, lists=True)
+backward = differentiable(_BACKWARD, _backward, _no_second_derivative, no_tangent=lambda _: NO_TANGENT, lists=True)

@@ -13,6 +13,7 @@ from torch.autograd import forward_ad
 
 from odernn import executions
 from odernn.executions.dense import operator
+from odernn.executions.operators import is_plain
 from odernn.executions.recurrence import UNIT_ROUNDOFF, ExecutionUnavailable
 
 
@@ -53,10 +54,27 @@ def rows(
     named = {f"state {number}": block for number, block in enumerate(state, 1)}
     _check(u, {"V": V, "b of V u + b": b, **recurrence.matrices, **recurrence.vectors, **named})
     matrices, vectors = list(recurrence.matrices.values()), list(recurrence.vectors.values())
-    numbers = [torch.as_tensor(number, dtype=torch.float64, device=u.device) for number in recurrence.numbers]
-    both = torch.stack(numbers) if numbers else torch.empty(0, dtype=torch.float64, device=u.device)
-    found = operator.forward(recurrence.name, u, V, b, matrices, vectors, list(state), both)
+    numbers = _together(recurrence.numbers, u.device)
+    found = operator.forward(recurrence.name, u, V, b, matrices, vectors, list(state), numbers)
     return tuple(found[:-1])
+
+
+def at_hand(*numbers: Tensor) -> tuple[Tensor, ...] | tuple[float, ...]:
+    """Buffers of one number as floats, for arithmetic at a tenth of the price, with the same bits of float64.
+
+    Tensors as they are in a graph, under torch.func, on other devices, and where a derivative by them could be asked.
+    """
+    if torch.compiler.is_compiling() or not is_plain(numbers) or any(each.requires_grad for each in numbers):
+        return numbers
+    return tuple(each.item() for each in numbers)
+
+
+def _together(numbers: Sequence[Tensor | float], device: torch.device) -> Tensor:
+    """As one tensor, float64."""
+    given = [each if isinstance(each, float) else at_hand(each)[0] for each in numbers]
+    if all(isinstance(each, float) for each in given):
+        return torch.tensor(given, dtype=torch.float64, device=device)
+    return torch.stack([torch.as_tensor(each, dtype=torch.float64, device=device) for each in given])
 
 
 def check_device(x: Tensor) -> None:
@@ -77,7 +95,7 @@ def _check(x: Tensor, others: Mapping[str, Tensor | None]) -> None:
 
 def _check_no_tangent(*given: Tensor | None) -> None:
     """An operator without a forward-mode derivative drops tangents without a word, which reads as a derivative 0."""
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or forward_ad._current_level < 0:
         return
     for value in given:
         if value is not None and forward_ad.unpack_dual(value).tangent is not None:

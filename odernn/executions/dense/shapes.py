@@ -77,7 +77,7 @@ def _check_all(what: str, given: Sequence[Tensor], shapes: Iterator[tuple[int, .
 
 
 def _check(what: str, given: Tensor, shape: tuple[int, ...], name: str, dtype: object) -> None:
-    if tuple(given.shape) != shape:
+    if given.shape != shape:
         raise ValueError(
             f"{what} has shape {tuple(given.shape)}, but the recurrence {name!r}, by batch and below of x or u and "
             f"units of state 1, takes {shape}. Give them one batch and one number of units."

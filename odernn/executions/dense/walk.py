@@ -21,7 +21,7 @@ from torch import Tensor
 from odernn.executions.cpu.columns import Array
 from odernn.executions.cpu.kernels import walk as kernels
 from odernn.executions.cpu.kernels.compilation import SOURCES, by_address, digest
-from odernn.executions.cpu.kernels.product import PANEL, TALLEST
+from odernn.executions.cpu.kernels.product import PANEL, TALLEST, pack
 from odernn.executions.cpu.kernels.vector import REGISTER
 from odernn.executions.cpu.memory import fresh
 from odernn.executions.cpu.threads import add_products, given_threads, in_threads
@@ -42,6 +42,7 @@ WORK_A_THREAD = 1 << 22
 """Multiplications and additions of a piece below which a second thread costs more than it brings."""
 
 _NUMBERS = {torch.float32: types.float32, torch.float64: types.float64}
+_NUMPY = {torch.float32: np.float32, torch.float64: np.float64}
 
 
 @cache
@@ -63,8 +64,21 @@ def compiled_passes(name: str, way: str, dtype: torch.dtype) -> tuple[Any, ...]:
     return tuple(by_address(function, _NUMBERS[dtype], _sources()) for function in functions)
 
 
+@cache
+def _stages(name: str) -> Array:
+    """Its stages as kernels read them."""
+    stages = form_of(name).stages
+    return np.array([[s.source, s.sources, s.results, s.gradient, s.is_added] for s in stages], np.int64)
+
+
 def _addresses(planes: Sequence[Tensor]) -> Array:
     return np.array([plane.data_ptr() for plane in planes], np.int64)
+
+
+def _planes(block: Tensor) -> Array:
+    """The addresses of the planes of a contiguous block, (planes, …)."""
+    first, apart = block.data_ptr(), block.stride(0) * block.element_size()
+    return np.array([first + k * apart for k in range(block.shape[0])], np.int64)
 
 
 @dataclass(frozen=True)
@@ -91,14 +105,11 @@ class DenseWalk:
         self.name, self.form, self.inputs = name, form_of(name), inputs
         check_given(name, self.form, inputs.u, inputs.V, inputs.b, matrices, vectors, first, numbers)
         self.u, self.steps = inputs.u.contiguous(), len(inputs.u)
-        self.matrices, self.vectors = [each.detach() for each in matrices], [each.detach() for each in vectors]
+        self.matrices, self.vectors = [each.contiguous() for each in matrices], vectors
         self.first = [each.contiguous() for each in first]
         self.like, (self.batch, self.hidden) = self.first[0], self.first[0].shape
-        self.numbers = torch.cat((numbers.new_tensor([0.0, 1.0, 0.5]), numbers)).to(self.like.dtype)
+        self.numbers = np.array([0.0, 1.0, 0.5, *numbers.tolist()], _NUMPY[self.like.dtype])
         self.height = self._height()
-        self.stages = np.array(
-            [[s.source, s.sources, s.results, s.gradient, s.is_added] for s in self.form.stages], np.int64
-        )
         self.repeated = [each.expand(self.height, -1).contiguous() for each in self.vectors]
         a_step = self.batch * self.hidden * self.like.element_size() * max(self.form.gradients, 1)
         self.length = max(min(PIECE_BYTES // max(a_step, 1), self.steps), 1)
@@ -117,7 +128,7 @@ class DenseWalk:
         u, V, b = self.u, self.inputs.V, self.inputs.b
         if V is None or b is None or u.shape[2] > FEW:
             return None
-        return torch.cat((u, u.new_ones((*u.shape[:2], 1))), 2), torch.cat((V.detach(), b.detach().unsqueeze(1)), 1)
+        return torch.nn.functional.pad(u, (0, 1), value=1.0), torch.cat((V, b.unsqueeze(1)), 1)
 
     def _drives(self) -> Iterator[tuple[int, int, list[Tensor]]]:
         """n0, n1 and planes (n1 − n0, batch, hidden) of x, valid until the next ones."""
@@ -128,7 +139,7 @@ class DenseWalk:
         room = fresh((count, self.length, self.batch, self.hidden), self.like)
         seen, weight = self._input_columns() or (u, V)
         for n0, n1 in self.pieces():
-            planes = [plane[: n1 - n0] for plane in room]
+            planes = list(room[:, : n1 - n0].unbind())
             if weight is None:
                 for plane, given in zip(planes, u[n0:n1].chunk(count, 2), strict=True):
                     plane.copy_(given)
@@ -139,7 +150,7 @@ class DenseWalk:
     def _project(self, planes: list[Tensor], seen: Tensor, weight: Tensor, has_no_bias_column: bool) -> None:
         b, rows, own = self.inputs.b if has_no_bias_column else None, seen.flatten(0, 1), weight.chunk(len(planes))
         if b is not None:
-            for plane, own_b in zip(planes, b.detach().chunk(len(planes)), strict=True):
+            for plane, own_b in zip(planes, b.chunk(len(planes)), strict=True):
                 plane.copy_(own_b.expand_as(plane))
         outs = [plane.flatten(0, 1) for plane in planes]
         add_products([(out, rows, each.T) for out, each in zip(outs, own, strict=True)], is_added=b is not None)
@@ -154,13 +165,11 @@ class DenseWalk:
         """A matrix a stage as ``kernels.product`` takes it, a block a pair of result and source; empty without one."""
         n, panel, given, packed = self.hidden, PANEL * REGISTER // self.like.element_size(), iter(self.matrices), []
         for stage in self.form.stages:
-            if not stage.sources:
-                packed.append(self.like.new_empty(0))
-                continue
-            blocks = next(given).reshape(stage.results, n, stage.sources, n)
-            blocks = blocks.permute(0, 2, 1, 3) if is_transposed else blocks.permute(0, 2, 3, 1)
-            padded = torch.nn.functional.pad(blocks, (0, -n % panel))
-            packed.append(padded.unflatten(-1, (-1, panel)).transpose(2, 3).contiguous())
+            blocks = stage.results * stage.sources
+            packed.append(fresh((blocks * n * (-(-n // panel) * panel),), self.like))
+            if blocks:
+                matrix, how = next(given), (stage.results, stage.sources, n, int(is_transposed), panel)
+                pack(self.numbers, packed[-1].data_ptr(), matrix.data_ptr(), *how)
         return packed
 
     def _run(self, kernel: Callable[..., None], arguments: tuple[Any, ...], n0: int, n1: int) -> None:
@@ -168,29 +177,28 @@ class DenseWalk:
         work = (n1 - n0) * self.batch * weights
         blocks = -(-self.batch // TALLEST)
         threads = max(min(given_threads(), work // WORK_A_THREAD, blocks), 1)
-        in_threads(
-            kernel, (*arguments, self.numbers.numpy(), n0, n1, self.batch, self.hidden, self.height), blocks, threads
-        )
+        in_threads(kernel, (*arguments, self.numbers, n0, n1, self.batch, self.hidden, self.height), blocks, threads)
 
-    def _kept_addresses(self, way: str, packed: list[Tensor]) -> tuple[Array, ...]:
+    def fixed(self, way: str, packed: list[Tensor]) -> tuple[Array, ...]:
+        """What kernels are given first, whatever piece they are at: numbers, passes, stages and matrices."""
         passes = np.array([each.address for each in compiled_passes(self.name, way, self.like.dtype)], np.int64)
-        return passes, self.stages, _addresses(packed)
+        return self.numbers, passes, _stages(self.name), _addresses(packed)
 
     def forward(self) -> list[Tensor]:
         """The rows of the states, (time, batch, hidden) each, and what is kept beside, (kept, time, batch, hidden)."""
         form, shape = self.form, (self.steps, self.batch, self.hidden)
-        record = fresh((form.states + form.kept, *shape), self.like).numpy()
-        states = [torch.from_numpy(plane) for plane in record[: form.states]]
+        room = fresh((form.states + form.kept, *shape), self.like)
+        record = room.numpy()  # what comes out are no views of each other
+        states = [torch.from_numpy(record[k]) for k in range(form.states)]
         kept = torch.from_numpy(record[form.states :])
         if not record.size:
             return [*states, kept]
         packed = self._packed(False)
-        fixed = self._kept_addresses("forward", packed)
-        now = _addresses([*states, *kept])
+        fixed = self.fixed("forward", packed)
+        now = _planes(room)
         vectors, first = _addresses(self.repeated), _addresses(self.first)
         for n0, n1, drives in self._drives():
-            like = self.numbers.numpy()
-            self._run(kernels.forward, (like, *fixed, _addresses(drives), vectors, first, now), n0, n1)
+            self._run(kernels.forward, (*fixed, _addresses(drives), vectors, first, now), n0, n1)
         return [*states, kept]
 
     # --- backwards
@@ -202,7 +210,7 @@ class DenseWalk:
 
     def record(self, rows: Sequence[Tensor]) -> list[Tensor]:
         """Its planes, contiguous, from what ``forward`` returned."""
-        return [each.contiguous() for each in (*rows[:-1], *rows[-1])]
+        return [each.contiguous() for each in (*rows[:-1], *rows[-1].unbind())]
 
 
 class DenseCostates:
@@ -211,8 +219,8 @@ class DenseCostates:
     def __init__(self, walk: DenseWalk, rows: Sequence[Tensor], needs_u: bool) -> None:
         self.walk, self.needs_u, form = walk, needs_u, walk.form
         self.record, u, V = walk.record(rows), walk.u, walk.inputs.V
-        self.costates = walk.like.new_zeros((form.costates, walk.batch, walk.hidden))
-        self.by_matrices = [torch.zeros_like(m, memory_format=torch.contiguous_format) for m in walk.matrices]
+        self.costates = [torch.zeros_like(walk.like) for _ in range(form.costates)]
+        self.by_matrices = [torch.zeros_like(matrix) for matrix in walk.matrices]
         self.by_V = u.new_empty(0) if V is None else V.new_zeros(V.shape)
         self.by_b = u.new_empty(0) if walk.inputs.b is None else walk.inputs.b.new_zeros(walk.inputs.b.shape)
         self.by_u = fresh(tuple(u.shape), u) if V is None or needs_u else u.new_empty(0)
@@ -220,25 +228,28 @@ class DenseCostates:
     def take_back(self, asked: Sequence[Tensor | None]) -> list[Tensor]:
         walk, form = self.walk, self.walk.form
         given = [None if each is None else each.contiguous() for each in asked]
-        count = len(walk.vectors)
-        sums = walk.like.new_zeros((count, walk.batch * walk.hidden))
-        totals = np.zeros(sums.shape)
+        sums = walk.like.new_zeros((len(walk.vectors), walk.batch * walk.hidden))
+        totals = np.zeros(tuple(sums.shape))
         if walk.steps and walk.like.numel():
             packed = walk._packed(True)
-            fixed = (walk.numbers.numpy(), *walk._kept_addresses("backward", packed), _addresses(walk.repeated))
-            planes = (_addresses(walk.first), _addresses(self.record), _addresses(list(self.costates)))
+            fixed = (*walk.fixed("backward", packed), _addresses(walk.repeated))
+            planes = (_addresses(walk.first), _addresses(self.record), _addresses(self.costates))
             wanted = np.array([0 if each is None else each.data_ptr() for each in given], np.int64)
             room = fresh((form.gradients, walk.length, walk.batch, walk.hidden), walk.like)
             for n0, n1 in reversed(list(walk.pieces())):
-                gradients = [plane[: n1 - n0] for plane in room]
+                gradients = list(room[:, : n1 - n0].unbind())
                 if walk.inputs.V is None and len(form.drives) == 1:
                     gradients[form.drives[0]] = self.by_u[n0:n1]
-                tail = (_addresses(gradients), _addresses(list(sums)), wanted, sums.numpy(), totals)
+                tail = (_addresses(gradients), _planes(sums), wanted, sums.numpy(), totals)
                 walk._run(kernels.backward, (*fixed, *planes, *tail), n0, n1)
                 self._collect(gradients, n0, n1)
-        by_vectors = torch.from_numpy(totals.reshape(count, walk.batch, walk.hidden).sum(1)).to(walk.like.dtype)
-        by_first = [costate.clone() for costate in self.costates[: form.states]]
-        return [self.by_u, self.by_V, self.by_b, *self.by_matrices, *(each.clone() for each in by_vectors), *by_first]
+        by_vectors = [self._by_vector(total) for total in totals]
+        return [self.by_u, self.by_V, self.by_b, *self.by_matrices, *by_vectors, *self.costates[: form.states]]
+
+    def _by_vector(self, total: Array) -> Tensor:
+        """Of all samples, from (batch · hidden)."""
+        walk = self.walk
+        return torch.from_numpy(total.reshape(walk.batch, walk.hidden).sum(0)).to(walk.like.dtype)
 
     def _collect(self, gradients: list[Tensor], n0: int, n1: int) -> None:
         """A piece's dE/da and dE/dx to the matrices, V, b and u."""
@@ -268,7 +279,7 @@ class DenseCostates:
         add_products(products)
         if V is not None and self.needs_u:
             by_u = self.by_u[n0:n1].view(-1, V.shape[1])
-            for k, (plane, own_V) in enumerate(zip(by_x, V.detach().chunk(len(by_x)), strict=True)):
+            for k, (plane, own_V) in enumerate(zip(by_x, V.chunk(len(by_x)), strict=True)):
                 add_products([(by_u, plane.flatten(0, 1), own_V)], is_added=k > 0)
 
     def _products(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from odernn.executions.cpu.kernels.addresses import number_at
 from odernn.executions.cpu.kernels.compilation import PLAIN, compiled, kernel
 
 WIDTH = 1024
@@ -63,12 +64,42 @@ def pack(lanes: Any, lane: int, values: Any, places: Any) -> None:
 
 
 @kernel(PLAIN)
+def spread(lanes: Any, table: Any, hidden: int, places: Any) -> None:
+    """Arrays (batch, hidden) of the lanes' dtype into lanes of all blocks: a lane, an address and two strides each."""
+    for k in range(places.shape[1]):
+        L, lo, hi = block(lanes, places, k), places[START, k], places[STOP, k]
+        for g in range(len(table)):
+            lane, address, apart, step = table[g, 0], table[g, 1], table[g, 2], table[g, 3]
+            i, m = lo // hidden, lo % hidden
+            for j in range(hi - lo):
+                L[lane + j] = number_at(lanes, address, i * apart + m * step)
+                m += 1
+                if m == hidden:
+                    i, m = i + 1, 0
+
+
+@kernel(PLAIN)
 def unpack(lanes: Any, lane: int, values: Any, places: Any) -> None:
     """A lane of all blocks into values (columns,), in their dtype."""
     for k in range(places.shape[1]):
         L, lo, hi = block(lanes, places, k), places[START, k], places[STOP, k]
         for j in range(hi - lo):
             values[lo + j] = L[lane + j]
+
+
+@kernel(PLAIN)
+def add_samples(sums: Any, out: Any, places: Any) -> None:
+    """The first lanes of all blocks added to the rows of out (lanes, hidden), one sample after the other."""
+    hidden = out.shape[1]
+    for k in range(places.shape[1]):
+        T, lo, hi = block(sums, places, k), places[START, k], places[STOP, k]
+        for g in range(len(out)):
+            m = lo % hidden
+            for j in range(hi - lo):
+                out[g, m] += T[g * PITCH + j]
+                m += 1
+                if m == hidden:
+                    m = 0
 
 
 @compiled(PLAIN)

@@ -16,8 +16,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from odernn.executions.cpu.kernels.addresses import BYTES, element, whole
-from odernn.executions.cpu.kernels.compilation import CONTRACT, compiled, full_width
+from odernn.executions.cpu.kernels.addresses import BYTES, element, number_at, put_number_at, whole
+from odernn.executions.cpu.kernels.compilation import CONTRACT, compiled, full_width, kernel
 from odernn.executions.cpu.kernels.vector import REGISTER
 
 _FLAGS = ("contract",)
@@ -189,3 +189,26 @@ def product(
                 like, c + (at * c_pitch + j) * size, c_pitch, a + at * a_pitch * size, a_pitch, b, inner, left, is_added
             )
         b += inner * panel * size
+
+
+@kernel(CONTRACT)
+def pack(
+    like: Any, packed: int, matrix: int, results: int, sources: int, hidden: int, is_transposed: int, panel: int
+) -> None:
+    """The blocks (hidden, hidden) of a matrix (results · hidden, sources · hidden) as B of ``product``, one by one.
+
+    B is the transpose of a block, or ``is_transposed`` the block itself; addresses, and ``panel`` numbers a panel.
+    """
+    pitch, at = sources * hidden, 0
+    for r in range(results):
+        for k in range(sources):
+            corner = r * hidden * pitch + k * hidden
+            for first in range(0, hidden, panel):
+                for i in range(hidden):
+                    for j in range(first, first + panel):
+                        value = number_at(like, like.ctypes.data, 0)
+                        if j < hidden:
+                            place = i * pitch + j if is_transposed else j * pitch + i
+                            value = number_at(like, matrix, corner + place)
+                        put_number_at(like, packed, at, value)
+                        at += 1
