@@ -17,6 +17,9 @@ from torch import Tensor, nn
 
 Box: TypeAlias = tuple[Tensor, Tensor]
 
+LEAST = 1e-12
+"""Smaller radii of intervals are shown as 0: float64 has no digits for them."""
+
 
 def linear(W: Tensor, box: Box, b: Tensor | float = 0.0) -> Box:
     """W x + b over lo ≤ x ≤ hi, (B, ·)."""
@@ -113,10 +116,10 @@ def _gated(cell: Any, box: Box) -> Box:
 def interval_radii(
     cell: nn.Module, readout: nn.Linear, inputs: Tensor, labels: Tensor, *, halvings: int = 24
 ) -> Tensor:
-    """The largest ε with every margin kept over the box, (B,), by bisection of log ε between 1e-12 and 1."""
+    """The largest ε with every margin kept over the box, (B,), by bisection of log ε between LEAST and 1."""
     cell, labels = copy.deepcopy(cell).double(), labels.long()
     R, c, u = readout.weight.detach().double(), readout.bias.detach().double(), inputs.double()
-    low, high = torch.full((u.shape[1],), math.log(1e-12)), torch.zeros(u.shape[1])
+    low, high = torch.full((u.shape[1],), math.log(LEAST)), torch.zeros(u.shape[1])
     rows = R[labels][:, None] - R
     for _ in range(halvings):
         middle = (low + high) / 2
@@ -126,7 +129,7 @@ def interval_radii(
         margin = (rows @ centre - rows.abs() @ half)[..., 0] + c[labels][:, None] - c
         kept = margin.scatter(1, labels[:, None], math.inf).amin(dim=1) > 0
         low, high = torch.where(kept, middle, low), torch.where(kept, high, middle)
-    return torch.where(low <= math.log(1e-12), 0.0, low.exp())
+    return torch.where(low <= math.log(LEAST), 0.0, low.exp())
 
 
 @torch.no_grad()

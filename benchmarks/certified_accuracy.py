@@ -152,7 +152,7 @@ HEADERS = (
     "ratio",
     "intervals",
     "norms",
-    "broken",
+    "certified and broken",
 )
 
 
@@ -173,7 +173,8 @@ def _rows(runs: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             return f"{statistics.mean(of):.1%}"
 
         def middle(name: str, found: list[Any] = found) -> str:
-            return f"{statistics.median(each['medians'][name] for each in found):.2g}"
+            value = statistics.median(each["medians"][name] for each in found)
+            return f"{value:.2g}" if value else f"< {peers.LEAST:g}"
 
         yield (
             contestant.name,
@@ -195,7 +196,7 @@ def curves(runs: Mapping[str, Any]) -> str:
     rows = []
     for contestant in plan.CONTESTANTS:
         found = _of(runs, contestant)
-        for kind in ("certified", "attacked", "intervals"):
+        for kind in ("certified", "attacked"):
             if found and found[0][kind] is not None:
                 shares = [statistics.mean(each[kind][k] for each in found) for k in range(len(RADII))]
                 rows.append((contestant.name, kind, *(f"{100 * share:.0f}" for share in shares)))

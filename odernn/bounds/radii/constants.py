@@ -34,7 +34,7 @@ OVERFLOWS = "its states may overflow, or no theorem here is on its rounding"
 
 
 @dataclass(frozen=True)
-class Constant:
+class InputConstant:
     """‖δ‖ ≤ of_seen ‖δu‖ + rounding of what the read-out sees in two computed runs; of_rows the same of every row."""
 
     of_seen: float
@@ -42,7 +42,9 @@ class Constant:
     rounding: float
 
 
-def constant_of(network: nn.Module, steps: int, input_bound: float, norm: Norm, *, of_mean: bool) -> Constant | str:
+def constant_of(
+    network: nn.Module, steps: int, input_bound: float, norm: Norm, *, of_mean: bool
+) -> InputConstant | str:
     """The constant of computed runs with |u|, |u'| ≤ ``input_bound``, or why there is none."""
     family = FAMILIES.get(type(network).__name__)
     if family not in THEOREMS:
@@ -57,11 +59,11 @@ def constant_of(network: nn.Module, steps: int, input_bound: float, norm: Norm, 
     logs = size(seen), size(reach.computed), math.log(2) + float(reach.log_error.max())
     if max(logs) > 700:
         return OVERFLOWS
-    return Constant(*(math.exp(log) * (1 + 2.0**-40) for log in logs))
+    return InputConstant(*(math.exp(log) * (1 + 2.0**-40) for log in logs))
 
 
 def global_radii(
-    constant: Constant, read: ReadOut, scores: Tensor, rows: Tensor, labels: Tensor, precision: Precision
+    constant: InputConstant, read: ReadOut, scores: Tensor, rows: Tensor, labels: Tensor, precision: Precision
 ) -> Tensor:
     """Of every sequence, (B,) float64: of the scores (B, classes) and rows (N, B, m) that a run computed; 0 where none.
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from odernn.bounds.radii import oscillators
 from odernn.bounds.radii.norms import Norm
-from odernn.bounds.radii.oscillators import DOUBLE, Linearised, Oscillators, ReadOut, gamma
+from odernn.bounds.radii.oscillators import DOUBLE, Linearised, OscillatorSteps, ReadOut, gamma
 from odernn.bounds.reconstruction import Precision
 
 SHARES = (2.0**-12, 2.0**-9, 2.0**-7, 2.0**-5, 2.0**-4, 2.0**-3, 0.25, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97)
@@ -25,7 +25,7 @@ REFINED = 6
 
 
 def local_radii(
-    stack: Sequence[Oscillators], read: ReadOut, inputs: Tensor, labels: Tensor, norm: Norm, precision: Precision
+    stack: Sequence[OscillatorSteps], read: ReadOut, inputs: Tensor, labels: Tensor, norm: Norm, precision: Precision
 ) -> Tensor:
     """The certified radius of every sequence, (B,) float64: of inputs (N, B, d) float64, labels (B,); 0 where none."""
     run = oscillators.linearised(stack, inputs, norm, of_mean=read.of_mean)
@@ -56,7 +56,7 @@ def _margins(read: ReadOut, run: Linearised, labels: Tensor, steps: int) -> tupl
 
 
 def _holds(
-    stack: Sequence[Oscillators],
+    stack: Sequence[OscillatorSteps],
     read: ReadOut,
     run: Linearised,
     inputs: Tensor,

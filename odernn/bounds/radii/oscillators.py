@@ -29,7 +29,7 @@ DOUBLE = PRECISIONS["float64"]
 
 
 @dataclass(frozen=True, eq=False)
-class Oscillators:
+class OscillatorSteps:
     """One layer's step in float64: w, h, q, b (m,), α a number, V (m, below); Y, Z (m,) bound every computed state."""
 
     w: Tensor
@@ -52,7 +52,7 @@ class ReadOut:
 
 
 @dataclass(eq=False)
-class _Layer:
+class _LinearLayer:
     """What is carried through time of a layer: the run, its derivative 𝓛 by all inputs, and norms of its rows.
 
     y, z (B, m);  Dy, Dz (B, m, N d);  of every step so far, each (B, m): positions |y_n|, argument A, moduli that A is
@@ -81,7 +81,7 @@ class Linearised:
     sum of, in moduli (B, m)
     """
 
-    layers: Sequence[_Layer]
+    layers: Sequence[_LinearLayer]
     seen: Tensor
     derivative: Tensor
     by_seen: Tensor
@@ -93,13 +93,13 @@ def gamma(terms: int, unit_roundoff: float) -> float:
     return (terms + 8) * unit_roundoff / (1 - (terms + 8) * unit_roundoff)
 
 
-def linearised(stack: Sequence[Oscillators], inputs: Tensor, norm: Norm, *, of_mean: bool) -> Linearised:
+def linearised(stack: Sequence[OscillatorSteps], inputs: Tensor, norm: Norm, *, of_mean: bool) -> Linearised:
     """The run on inputs (N, B, d), its derivative by them, and the norms of the rows of that."""
     steps, batch, size = inputs.shape
     columns = steps * size
     zero = [inputs.new_zeros(batch, len(layer.h)) for layer in stack]
     wide = [inputs.new_zeros(batch, len(layer.h), columns) for layer in stack]
-    layers = [_Layer(o, o.clone(), D, D.clone()) for o, D in zip(zero, wide, strict=True)]
+    layers = [_LinearLayer(o, o.clone(), D, D.clone()) for o, D in zip(zero, wide, strict=True)]
     total, total_D = torch.zeros_like(zero[-1]), torch.zeros_like(wide[-1])
     for n in range(steps):
         seen = (n + 1) * size
@@ -121,7 +121,14 @@ def linearised(stack: Sequence[Oscillators], inputs: Tensor, norm: Norm, *, of_m
 
 
 def _step(
-    layer: Oscillators, at: _Layer, below: Tensor, VD: Tensor, rows_below: Tensor, seen: int, norm: Norm, size: int
+    layer: OscillatorSteps,
+    at: _LinearLayer,
+    below: Tensor,
+    VD: Tensor,
+    rows_below: Tensor,
+    seen: int,
+    norm: Norm,
+    size: int,
 ) -> None:
     """One step of the run and of its derivative by the ``seen`` first columns; the norms are rounded up."""
     w, h, q, alpha = layer.w, layer.h, layer.q, layer.alpha
@@ -149,7 +156,13 @@ def _step(
 
 
 def remainders(
-    stack: Sequence[Oscillators], run: Linearised, inputs: Tensor, radii: Tensor, precision: Precision, *, of_mean: bool
+    stack: Sequence[OscillatorSteps],
+    run: Linearised,
+    inputs: Tensor,
+    radii: Tensor,
+    precision: Precision,
+    *,
+    of_mean: bool,
 ) -> Tensor:
     """E(ε), (B, m, K), of what the read-out sees, for K radii of every sequence, (B, K).   thm-R (b), (c)"""
     steps, eps = len(inputs), radii[:, None, :]
@@ -168,7 +181,7 @@ def remainders(
 
 @dataclass(frozen=True, eq=False)
 class _At:
-    """What ``_Layer`` has of one step, and of rows of ∂y, ∂z before and after it: each (B, m, 1)."""
+    """What ``_LinearLayer`` has of one step, and of rows of ∂y, ∂z before and after it: each (B, m, 1)."""
 
     argument: Tensor
     moduli: Tensor
@@ -180,7 +193,7 @@ class _At:
     by_next: Tensor
 
     @classmethod
-    def of(cls, at: _Layer, n: int) -> _At:
+    def of(cls, at: _LinearLayer, n: int) -> _At:
         nothing = torch.zeros_like(at.y)
         before = (at.by_position[n - 1], at.by_momentum[n - 1]) if n else (nothing, nothing)
         now = at.arguments[n], at.moduli[n], at.lost[n], at.slopes[n], at.by_argument[n]
@@ -201,7 +214,7 @@ class _Errors:
     entered: Tensor
 
     @classmethod
-    def of(cls, layer: Oscillators, at: _Layer, eps: Tensor, steps: int) -> _Errors:
+    def of(cls, layer: OscillatorSteps, at: _LinearLayer, eps: Tensor, steps: int) -> _Errors:
         batch, units = at.y.shape
         nothing = at.y.new_zeros(batch, units, eps.shape[2])
         return cls(
@@ -212,7 +225,7 @@ class _Errors:
         )
 
     def step(
-        self, layer: Oscillators, at: _At, n: int, below: Tensor, size: Tensor, eps: Tensor, precision: Precision
+        self, layer: OscillatorSteps, at: _At, n: int, below: Tensor, size: Tensor, eps: Tensor, precision: Precision
     ) -> None:
         """From n to n + 1 steps; ``below`` bounds E of the layer below, ``size`` the moduli of its computed states."""
         h, q, w, V = layer.h[:, None], layer.q[:, None], layer.w.abs()[:, None], layer.V.abs()
@@ -233,7 +246,7 @@ class _Errors:
         found = self.carried[..., : 2 * n + 2].abs() @ self.entered[:, :, : 2 * n + 2] * (1 + (n + 8) * 8 * u)
         self.y, self.z = found[:, :, 0], found[:, :, 1]
 
-    def _carry(self, layer: Oscillators, k: Tensor, n: int) -> None:
+    def _carry(self, layer: OscillatorSteps, k: Tensor, n: int) -> None:
         """Multiply what entered before by M(k), and let (h, 1)ᵀ and (1, 0)ᵀ enter."""
         h, before = layer.h[:, None], self.carried[..., : 2 * n]
         y, z = before[:, :, 0], before[:, :, 1]
@@ -256,7 +269,7 @@ def remainder_of_tanh(A: Tensor, delta: Tensor, spread: Tensor) -> Tensor:
     return (torch.minimum(taylor, secant) + spread + 2.0**-48) * delta * (1 + 2.0**-48)
 
 
-def _rounded_off(layer: Oscillators, size: Tensor, precision: Precision) -> tuple[Tensor, Tensor, Tensor]:
+def _rounded_off(layer: OscillatorSteps, size: Tensor, precision: Precision) -> tuple[Tensor, Tensor, Tensor]:
     """What a step of a run in the dtype, and of the run here, rounds off: of A, along (h, 1)ᵀ, along (1, 0)ᵀ.
 
     As thm-damp (f); ``size`` (B, below, K) bounds the moduli of what V multiplies.

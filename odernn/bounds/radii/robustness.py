@@ -20,7 +20,7 @@ from odernn.bounds.network.certification import why_changed
 from odernn.bounds.network.question import check_network
 from odernn.bounds.radii import constants, margins, parts, stacks
 from odernn.bounds.radii.norms import Norm
-from odernn.bounds.radii.oscillators import Oscillators
+from odernn.bounds.radii.oscillators import OscillatorSteps
 from odernn.bounds.radii.parts import Classifier
 
 MOST_NUMBERS = 2**26
@@ -159,7 +159,7 @@ def _radii(taken: Classifier, labels: Tensor, norm: Norm) -> tuple[Tensor, list[
     stack = stacks.stack_of(taken.recurrent, steps)
     by_constant: Tensor | None = None
     by_derivative: Tensor | None = None
-    if isinstance(constant, constants.Constant):
+    if isinstance(constant, constants.InputConstant):
         radii = constants.global_radii(constant, taken.read, taken.scores, taken.rows, labels, taken.precision)
         by_constant = radii.clamp(max=largest - size)  # a change of that norm leaves |u'| ≤ largest
     if not isinstance(stack, str):
@@ -173,7 +173,7 @@ def _radii(taken: Classifier, labels: Tensor, norm: Norm) -> tuple[Tensor, list[
     return torch.maximum(by_derivative, by_constant), ["thm-R" if each else name for each in wins]
 
 
-def _local(stack: Sequence[Oscillators], taken: Classifier, labels: Tensor, norm: Norm) -> Tensor:
+def _local(stack: Sequence[OscillatorSteps], taken: Classifier, labels: Tensor, norm: Norm) -> Tensor:
     """thm-R, so many sequences at a time as fit."""
     steps, batch, size = taken.inputs.shape
     numbers = max(steps * max(2 * size, 4 + 2 * len(margins.SHARES)) * sum(len(layer.h) for layer in stack), 1)

@@ -12,7 +12,7 @@ from odernn.bounds.network import damped
 from odernn.bounds.network import states as state_bounds
 from odernn.bounds.network.levels import precision_of
 from odernn.bounds.network.weights import weights_of
-from odernn.bounds.radii.oscillators import Oscillators
+from odernn.bounds.radii.oscillators import OscillatorSteps
 
 if TYPE_CHECKING:
     from odernn.cells.damped_unicornn import DampedUnICORNN
@@ -23,7 +23,7 @@ OTHER_INDEX = 'thm-R is of index="icml"'
 COARSE = "the dtype is too coarse for a bound on the states that a run computes"
 
 
-def of_unicornn(network: UnICORNN, steps: int) -> tuple[Oscillators, ...] | str:
+def of_unicornn(network: UnICORNN, steps: int) -> tuple[OscillatorSteps, ...] | str:
     """The stack, or why not."""
     if network.residual_skip is not None:
         return SKIPS
@@ -46,7 +46,7 @@ def of_unicornn(network: UnICORNN, steps: int) -> tuple[Oscillators, ...] | str:
     )
 
 
-def of_damped(network: DampedUnICORNN, steps: int) -> tuple[Oscillators, ...] | str:
+def of_damped(network: DampedUnICORNN, steps: int) -> tuple[OscillatorSteps, ...] | str:
     """The stack, or why not."""
     found = []
     for layer in network.layers:
@@ -58,12 +58,12 @@ def of_damped(network: DampedUnICORNN, steps: int) -> tuple[Oscillators, ...] | 
     return tuple(found)
 
 
-def _layer(layer: Any, numbers: dict[str, Any], alpha: float, sizes: tuple[Any, Any]) -> Oscillators:
+def _layer(layer: Any, numbers: dict[str, Any], alpha: float, sizes: tuple[Any, Any]) -> OscillatorSteps:
     V = layer.V.detach().double()
     b = V.new_zeros(len(V)) if layer.b is None else layer.b.detach().double()
     vectors = {name: torch.as_tensor(np.array(value)) for name, value in numbers.items()}
     Y, Z = (torch.as_tensor(np.array(size)) for size in sizes)
-    return Oscillators(**vectors, alpha=alpha, V=V, b=b, Y=Y, Z=Z)
+    return OscillatorSteps(**vectors, alpha=alpha, V=V, b=b, Y=Y, Z=Z)
 
 
 def _double(value: Tensor) -> Any:
@@ -74,7 +74,7 @@ STACKS = {"UnICORNN": of_unicornn, "DampedUnICORNN": of_damped}
 """Class of a network -> its stack, or why none."""
 
 
-def stack_of(network: nn.Module, steps: int) -> tuple[Oscillators, ...] | str:
+def stack_of(network: nn.Module, steps: int) -> tuple[OscillatorSteps, ...] | str:
     """The steps of a network of this class, or why thm-R is not about it."""
     given = STACKS.get(type(network).__name__)
     return f"no theorem here is about {type(network).__name__}" if given is None else given(network, steps)  # type: ignore[operator]

@@ -195,6 +195,25 @@ def test_what_is_beyond_the_derivative_stays_below_E(
     assert closest > 0.05, "E is far above all that was seen: then this test sees no fault"
 
 
+def test_sums_that_cancel_in_float32_are_counted() -> None:
+    """A = 10⁵ (u_1 + u_2 − u_3 − …) of numbers near 1: what its sum rounds off is a thousand times what a step does."""
+    torch.manual_seed(0)
+    model = Classifier(UnICORNN(6, 1, dt=0.9, alpha=1.0, multiscale=False)).eval()
+    with torch.no_grad():
+        model.recurrent.layers[0].V.copy_(1e5 * torch.tensor([[1.0, 1.0, 1.0, -1.0, -1.0, -1.0]]))
+    values = torch.rand(1, 200, 5)
+    u = torch.cat(
+        [values, values[..., :2].sum(-1, keepdim=True) + values[..., 2:3] - values[..., 3:].sum(-1, keepdim=True)], -1
+    )
+    stack, run = taken(model, u, Norm.SEQUENCE)
+    with torch.no_grad():
+        E = oscillators.remainders(
+            stack, run, u.double(), torch.zeros(200, 1, dtype=F64), PRECISIONS["float32"], of_mean=False
+        )
+        found = (model.recurrent(u)[0][-1].double() - run.seen).abs()
+    assert bool((found <= E[:, :, 0]).all()) and float((found / E[:, :, 0]).max()) > 0.01
+
+
 def test_E_is_nearly_attained_by_one_neuron_and_one_step() -> None:
     """y = −h² tanh(V u + b) where tanh bends most: half of E, or h for h², would be exceeded."""
     model = Classifier(UnICORNN(1, 1, dt=0.9, alpha=1.0, multiscale=False, dtype=F64)).eval()
