@@ -83,10 +83,10 @@ def line(run: Mapping[str, Any]) -> str:
     certified, shares = [c for c, _ in pairs], [c / a for c, a in pairs]
     broken = sum(a <= c for c, a in pairs)
     return (
-        f"**At N = 784.** The archived psMNIST-128, not trained for this, float64, the first {run['images']} test images, "
+        f"**At N = 784.** The archived psMNIST-128, not trained for this, float64, first {run['images']} test images, "
         f"of which {len(pairs)} are right: certified radii {min(certified):.1e} to {max(certified):.1e}, "
-        f"{statistics.median(shares):.1e} of the attacked ones in the median, {broken} broken; the product of norms "
-        f"gives 10^{statistics.median(norms):.0f}."
+        f"{statistics.median(shares):.1e} of the attacked ones in the median, {broken} broken; the product of "
+        f"norms gives 10^{statistics.median(norms):.0f}."
     )
 
 

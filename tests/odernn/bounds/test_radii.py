@@ -139,6 +139,22 @@ def test_half_a_lipschitz_constant_is_broken_where_it_is_attained(one_thread: No
     assert a_step == pytest.approx(0.1, rel=1e-9) and a_step < 0.1
 
 
+@pytest.mark.parametrize("cell", ["ScoRNN", "ExpRNN", "UnICORNN"])
+def test_a_margin_that_rounding_could_make_has_no_radius(cell: str) -> None:
+    """The same weights with a margin of 16 units in the last place: float64 keeps a class, float32 may lose it."""
+    model, u = drawn(cell, 2, F32), sequences(2, 1, F32)
+    with torch.no_grad():
+        scores = model(u)[0]
+        label, second = scores.topk(2).indices
+        gap = 16 * torch.finfo(F32).eps * scores.abs().max().clamp(min=1.0)
+        model.readout.bias[second] += scores[label] - scores[second] - gap
+        ahead = model(u)[0, label] - model(u)[0, second]
+    assert 0 < float(ahead) < 2 * float(gap)
+    assert robustness(model, u, label[None]).radii == (0.0,)
+    (radius,) = robustness(model.double(), u.double(), label[None]).radii or ()
+    assert 0 < radius < 1e-4
+
+
 def taken(model: Any, u: Tensor, norm: Norm, *, mean: bool = False) -> tuple[Any, Any]:
     stack = stacks.stack_of(model.recurrent, len(u))
     assert not isinstance(stack, str)
