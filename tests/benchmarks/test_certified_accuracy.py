@@ -5,6 +5,7 @@ The peers are seen to bound what they say on small networks: intervals hold what
 
 from __future__ import annotations
 
+import json
 import math
 from types import ModuleType
 from typing import Any
@@ -29,6 +30,13 @@ def script() -> ModuleType:
 def test_the_tables_are_those_of_the_record(script: ModuleType) -> None:
     text = prices.PAGE.read_text("utf-8")
     assert text == script.page(text, prices.opened(script.NAME))
+
+
+def test_the_line_about_784_steps_is_of_its_record() -> None:
+    script, text = imported("certified_mnist"), prices.PAGE.read_text("utf-8")
+    record = json.loads((script.RESULTS / f"{script.NAME}.json").read_text("utf-8"))
+    assert prices.with_table(text, script.NAME, script.line(record)) == text
+    assert all(0 < c < a for c, a in zip(record["certified"], record["attacked"], strict=True) if a)
 
 
 def test_the_record_is_of_the_plan_and_no_certificate_in_it_is_broken(script: ModuleType) -> None:
