@@ -41,6 +41,8 @@ def taken_apart(model: nn.Module, inputs: Tensor, labels: Tensor) -> Classifier:
         raise ValueError("The model is in training, where dropout may change scores. Call model.eval().")
     if not bool(torch.isfinite(inputs).all()):
         raise ValueError("inputs have an entry that is not finite, and no ball is around it. Leave that sequence out.")
+    if inputs.numel() == 0:
+        raise ValueError(f"inputs have the shape {tuple(inputs.shape)}, and so no numbers. Give one sequence at least.")
     if inputs.dim() != 3:
         raise ValueError(
             f"inputs have {inputs.dim()} axes, but are (time, batch, input). Give a batch, of one as well."
@@ -94,7 +96,7 @@ def _check_labels(labels: Tensor, scores: Tensor) -> None:
         raise ValueError(
             f"labels are {tuple(labels.shape)}, {labels.dtype}, but one integer for each of {batch} sequences is asked."
         )
-    if batch and not 0 <= int(labels.min()) <= int(labels.max()) < classes:
+    if not 0 <= int(labels.min()) <= int(labels.max()) < classes:
         raise ValueError(f"labels reach from {int(labels.min())} to {int(labels.max())}; there are {classes} classes.")
     if classes < 2:
         raise ValueError("The read-out has one score, so that no class can change. Give a classifier.")

@@ -55,19 +55,19 @@ class Robustness:
 
     def share(self, radius: float) -> float | None:
         """Of the sequences that are classified rightly, and provably so within the radius; None without radii."""
-        if self.radii is None or not self.radii:
+        if self.radii is None:
             return None
         return sum(each >= radius and each > 0 for each in self.radii) / len(self.radii)
 
     @property
     def accuracy(self) -> float:
         """The share of sequences that are classified rightly."""
-        return sum(self.is_right) / len(self.is_right) if self.is_right else math.nan
+        return sum(self.is_right) / len(self.is_right)
 
     @property
     def median(self) -> float | None:
         """Of the radii of all sequences; None without radii."""
-        return None if not self.radii else float(torch.tensor(self.radii, dtype=torch.float64).quantile(0.5))
+        return None if self.radii is None else float(torch.tensor(self.radii, dtype=torch.float64).quantile(0.5))
 
     def as_json(self) -> dict[str, object]:
         """All fields, for ``json.dumps``."""
@@ -92,7 +92,7 @@ def _lines(found: Robustness) -> Sequence[str]:
         "  radius   certified",
     ]
     lines += [f"  {radius:<6g}   {found.share(radius):8.1%}" for radius in SHOWN]
-    largest = max(found.radii, default=0.0)
+    largest = max(found.radii)
     return [*lines, "", f"median radius {_down(found.median or 0.0)}, largest {_down(largest)}."]
 
 
@@ -189,4 +189,4 @@ def _local(stack: Sequence[OscillatorSteps], taken: Classifier, labels: Tensor, 
         )
         for start in range(0, batch, count)
     ]
-    return torch.cat(found) if found else torch.zeros(0, dtype=torch.float64)
+    return torch.cat(found)

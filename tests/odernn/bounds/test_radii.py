@@ -310,6 +310,7 @@ def test_batch_first_is_read_as_the_network_does() -> None:
     [
         (lambda m, u, t: (m.train(), u, t), "model.eval()"),
         (lambda m, u, t: (m, u[:, 0], t), "Give a batch"),
+        (lambda m, u, t: (m, u[:, :0], t[:0]), "no numbers"),
         (lambda m, u, t: (m, u * math.nan, t), "not finite"),
         (lambda m, u, t: (m, u, t[:-1]), "one integer"),
         (lambda m, u, t: (m, u, t + 7), "there are 3 classes"),
