@@ -38,7 +38,7 @@ def test_the_nearest_break_of_linear_scores_is_their_distance(ball: Any) -> None
                 row = R[labels[k]] - R[j]
                 size = row.norm(dim=1).sum() if ball == "step" else row.norm()
                 distances.append(float((row * u[:, k]).sum() / size))
-        width = 0.9 / 2**8  # of the bracket from 0.1 to 1 after 8 halvings
+        width = (0.1 if min(distances) < 0.1 else 0.9 if min(distances) < 1 else 9.0) / 2**8  # of 8 halved brackets
         assert min(distances) * (1 - 1e-9) <= float(found[k]) <= 1.02 * min(distances) + width
 
 
