@@ -13,6 +13,8 @@ from odernn import orthogonal as orthogonal
 from odernn import properties as properties
 from odernn import published as published
 from odernn import tableaus as tableaus
+from odernn.bounds.radii.robustness import Robustness as Robustness
+from odernn.bounds.radii.robustness import robustness as robustness
 from odernn.cells.antisymmetric import AntisymmetricRNN as AntisymmetricRNN
 from odernn.cells.arnn_1_2 import ARNN12 as ARNN12
 from odernn.cells.arnn_2_2 import ARNN22 as ARNN22

@@ -14,6 +14,7 @@
     hidden_gradient   gradients of hidden states through orthogonal matrices and modReLU
     arnn              antisymmetric networks: powers of a step at constant slopes, and drives that make them grow
     network           all of it for one network of any cell: ``certify``
+    radii             within which radius of its inputs a classifier's answer stays: ``robustness``
 
 Every bound is a pure function that returns a **natural logarithm**, written once over a number namespace
 (``numbers.FLOATS`` or ``numbers.BALLS``): the text that a table prints is the text that a certificate proves.

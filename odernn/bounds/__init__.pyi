@@ -10,6 +10,7 @@ from odernn.bounds import layers as layers
 from odernn.bounds import network as network
 from odernn.bounds import numbers as numbers
 from odernn.bounds import orthogonal as orthogonal
+from odernn.bounds import radii as radii
 from odernn.bounds import reconstruction as reconstruction
 from odernn.bounds import routes as routes
 from odernn.bounds import sam as sam
@@ -23,3 +24,5 @@ from odernn.bounds.network import NetworkBounds as NetworkBounds
 from odernn.bounds.network import NeuronBounds as NeuronBounds
 from odernn.bounds.network import QuantityBound as QuantityBound
 from odernn.bounds.network import certify as certify
+from odernn.bounds.radii import Robustness as Robustness
+from odernn.bounds.radii import robustness as robustness

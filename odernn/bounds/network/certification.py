@@ -104,7 +104,7 @@ def certify(
     first = next(network.parameters())
     if first.device.type != "cpu":
         network = copy.deepcopy(network).cpu()
-    why = _changed(network) or (f"no theorem here is about {type(network).__name__}" if family is None else "")
+    why = why_changed(network) or (f"no theorem here is about {type(network).__name__}" if family is None else "")
     try:
         with np.errstate(over="raise", invalid="raise"):
             layers = _layers(None if why else family, network, question, why)
@@ -151,7 +151,7 @@ def _premises(network: nn.Module) -> tuple[str, ...]:
     return ()
 
 
-def _changed(network: nn.Module) -> str:
+def why_changed(network: nn.Module) -> str:
     """Why what runs is not what the classes of a network say; "" where it is."""
     from torch.nn.utils import parametrize  # torch is imported by whoever has a network
 

@@ -131,22 +131,32 @@ class DampedLevel:
 
 def layers_of(network: DampedUnICORNN, question: Question) -> tuple[LayerBounds, ...]:
     """States, Jacobians, gradients, and how far inputs can move a run, of every layer."""
+    theories, level = _stack(network, question)
+    error = log_of(float(np.linalg.norm(level.positions + question.target_bound)) * (1 + LOST))
+    return report_of(theories, np.full(question.steps, error))
+
+
+def reach_of(network: DampedUnICORNN, question: Question) -> lipschitz.Reach:
+    """What a change of the inputs becomes in the outputs y of the last layer.   thm-damp (e), (f)"""
+    return _stack(network, question)[1].reach
+
+
+def _stack(network: DampedUnICORNN, question: Question) -> tuple[list[LayerTheory], DampedLevel]:
+    """What is proved of every layer, and what would be seen of the last one from above."""
     inputs = np.full(network.input_size, question.input_bound)
     level = DampedLevel(inputs, inputs, lipschitz.Reach.of_inputs(question.steps))
     theories: list[LayerTheory] = []
     for layer in network.layers:
         theory, level = _theory(layer, level, question)
         theories.append(theory)
-    error = log_of(float(np.linalg.norm(level.positions + question.target_bound)) * (1 + LOST))
-    return report_of(theories, np.full(question.steps, error))
+    return theories, level
 
 
 @torch.no_grad()
 def _theory(layer: DampedUnICORNNLayer, below: DampedLevel, question: Question) -> tuple[LayerTheory, DampedLevel]:
     step, steps, precision = DampedStep.of(layer), question.steps, precision_of(layer)
     gain = np.asarray(outward(np.log(step.h) + np.log(step.q)))
-    at_rest = NeuronForms.candidates(step, (step.alpha, step.alpha))
-    rest = NeuronForms.chosen(at_rest, [log_powers_sum(each.rate, steps) + each.position for each in at_rest])
+    rest = _at_rest(step, steps)
     bounded = gain + log_powers_sum(rest.rate, steps)
     states = [np.exp(outward(bounded + each)) for each in (rest.position, rest.momentum)]
     computed = computed_states(step, rest, steps, precision)
@@ -223,6 +233,18 @@ def _reach(
 
 
 # --- as computed
+
+
+def _at_rest(step: DampedStep, steps: int) -> NeuronForms:
+    """Of every neuron the form in which k = α bounds |y_n| best.   thm-damp (d)"""
+    forms_at_rest = NeuronForms.candidates(step, (step.alpha, step.alpha))
+    scores = [log_powers_sum(each.rate, steps) + each.position for each in forms_at_rest]
+    return NeuronForms.chosen(forms_at_rest, scores)
+
+
+def states_as_computed(step: DampedStep, steps: int, precision: Precision) -> tuple[Array, Array] | None:
+    """Bounds on |ŷ_n|, |ẑ_n| of every neuron for all inputs, n ≤ N; None where the dtype is too coarse."""
+    return computed_states(step, _at_rest(step, steps), steps, precision)
 
 
 def _noise(step: DampedStep, weight: Array, states: Sequence[Array], precision: Precision) -> Array:

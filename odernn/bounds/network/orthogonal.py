@@ -9,6 +9,7 @@ has the defect ‖WᵀW − I‖ that is measured here in more digits; so has th
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -83,15 +84,29 @@ class OrthogonalMap:
 def layers_of(network: OrthogonalNetwork | URNN, question: Question) -> tuple[LayerBounds, ...]:
     """States, Jacobians and gradients of every layer, in the Euclidean norm of all units."""
     theories: list[LayerTheory] = []
+    for layer, theory, reach in _stack(network, question):
+        theories.append(_with_inputs(theory, layer, reach, len(theories) + 1, question))
+    level = theories[-1].level
+    return report_of(theories, euclidean_error(level, network.output_size, question.target_bound))
+
+
+def reach_of(network: OrthogonalNetwork | URNN, question: Question) -> lipschitz.Reach | None:
+    """What a change of the inputs becomes in the last layer; None where some b_i > 0.   thm-Lip (c), (d)"""
+    return [reach for _, _, reach in _stack(network, question)][-1]
+
+
+def _stack(
+    network: OrthogonalNetwork | URNN, question: Question
+) -> Iterator[tuple[Any, LayerTheory, lipschitz.Reach | None]]:
+    """Every layer, what is proved of it, and its reach."""
     level = input_level(question, network.input_size)
     reach: lipschitz.Reach | None = lipschitz.Reach.of_inputs(question.steps)
     for layer in network.layers:
         W = map_of(layer)
         theory = _theory(layer, W, level, question.steps)
         reach = None if reach is None or not _is_lipschitz(layer) else _reach(layer, W, level, theory.level, reach)
-        theories.append(_with_inputs(theory, layer, reach, len(theories) + 1, question))
+        yield layer, theory, reach
         level = theory.level
-    return report_of(theories, euclidean_error(level, network.output_size, question.target_bound))
 
 
 @torch.no_grad()
