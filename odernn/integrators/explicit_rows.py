@@ -218,7 +218,6 @@ def _weighted(weights: Tensor, terms: Tensor, out: Tensor) -> None:
     torch.mm(weights, terms.flatten(1), out=out.view(1, -1))
 
 
-@torch.library.impl("odernn::explicit_rows", ("CPU", "CUDA"))
 @in_full_digits
 @torch.no_grad()
 def _explicit_rows(
@@ -493,7 +492,15 @@ def _map_rows(call: Any, info: Any, in_dims: tuple[Any, ...], given: tuple[Any, 
     return mapped_samples(call, info, in_dims, given, batch_axes=(1, 1, 2, 2))
 
 
-_rows = differentiable("odernn::explicit_rows", _differentiate, _keep, no_tangent=_no_tangent, mapped=_map_rows)
+_rows = differentiable(
+    "odernn::explicit_rows",
+    _explicit_rows,
+    _differentiate,
+    _keep,
+    no_tangent=_no_tangent,
+    mapped=_map_rows,
+    devices=("CPU", "CUDA"),
+)
 torch.library.register_vmap(  # each derivative has weight gradients of its own
     "odernn::explicit_rows_backward",
     lambda info, in_dims, *given: one_by_one(torch.ops.odernn.explicit_rows_backward, info, in_dims, given),
