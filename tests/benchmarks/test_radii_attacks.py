@@ -16,7 +16,8 @@ prices = imported("_prices")
 def test_a_million_attacks_change_no_class_and_the_page_says_how_near_they_come() -> None:
     record = json.loads((BENCHMARKS / "results" / "radii_attacks.json").read_text("utf-8"))["cells"]
     page = prices.PAGE.read_text("utf-8")
-    assert sum(each["attacks"] + each["without a radius"] for each in record.values()) == 1_000_000
+    attacks = sum(each["attacks"] for each in record.values())
+    assert attacks >= 1_000_000 and f"{attacks:,} attacks" in page
     for each in record.values():
         assert each["changed"] == 0 and each["attacks"] > 150_000 and 0.3 < each["margin used"] < 1
         assert f"{each['margin used']:.3f}" in page
