@@ -2,9 +2,9 @@
 
     ‖M^l‖ ≤ P ρ^l for 0 ≤ l < N,     P = 1 + min(N ν/ρ, 2ν/|λ₁ − λ₂|),     ν² = ‖M‖_F² − |λ₁|² − |λ₂|²
 
-ρ the spectral radius or more, ν the entry of M's Schur form beside its eigenvalues λ₁, λ₂. A computed M^j k is off by errors
-that M has carried on since, P ε F_j at most, F_{j+1} = ρ F_j + ‖M^j k‖: a sum may be short of Σ P ε F_j, a share of it
-that grows with N, but not as responses do that grow. Proof: docs/derivations/certificates.md; natural logarithms.
+ρ the spectral radius or more, ν the entry of M's Schur form beside its eigenvalues λ₁, λ₂. A computed M^j k is off by
+errors that M has carried on since, P ε F_j at most, F_{j+1} = ρ F_j + ‖M^j k‖: a sum may be short of Σ P ε F_j, a share
+of it that grows with N, but not as responses do that grow. Proof: docs/derivations/certificates.md; natural logarithms.
 """
 
 from __future__ import annotations
