@@ -467,18 +467,20 @@ def _differentiate(ctx: Any, grad_rows: Tensor | None, grad_w: Tensor | None, *_
 def _derivative_in_torch(
     asked: tuple[Tensor | None, Tensor | None], given: tuple[Matrix, ...], method: tuple[Any, ...]
 ) -> tuple[Tensor | None, ...]:
-    """Of the steps in torch's operations, which has derivatives of its own."""
-    own = [None if each is None else each.view_as(each) for each in given]
-    x, shift, y0, W, U, L = own
-    assert x is not None and y0 is not None
-    outputs = rows_in_torch(Stages(x, shift, W, U, L, *method), y0)
-    pairs = [(out, by) for out, by in zip(outputs, asked, strict=True) if by is not None and out.requires_grad]
-    wanted = [each for each in own if each is not None and each.requires_grad]
-    if not pairs or not wanted:
-        return tuple(None for _ in own)
-    outs, grads = zip(*pairs, strict=True)
-    found = iter(torch.autograd.grad(outs, wanted, grads, create_graph=True, allow_unused=True))
-    return tuple(next(found) if each is not None and each.requires_grad else None for each in own)
+    """Of the steps in torch's operations, which has derivatives of its own; by ``vjp``, since in torch.func the tensors
+    that were saved do not say any more that derivatives are taken by them."""
+    there = [each is not None for each in given]
+
+    def run(*own: Tensor) -> tuple[Tensor, ...]:
+        rest = iter(own)
+        x, shift, y0, W, U, L = (next(rest) if is_there else None for is_there in there)
+        assert x is not None and y0 is not None
+        outputs = rows_in_torch(Stages(x, shift, W, U, L, *method), y0)
+        return tuple(out for out, by in zip(outputs, asked, strict=True) if by is not None)
+
+    _, pull = torch.func.vjp(run, *(each for each in given if each is not None))
+    found = iter(pull(tuple(by for by in asked if by is not None)))
+    return tuple(next(found) if is_there else None for is_there in there)
 
 
 def _no_tangent(_: Any) -> str:
