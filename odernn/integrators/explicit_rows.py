@@ -61,7 +61,7 @@ def explicit_rows(
     given  one drive for all stages, or one a stage, each (time, batch, drive)
     """
     h = torch.as_tensor(step_size, dtype=y0.dtype, device=y0.device)
-    if form.W.dim() == 3 or _is_forward_mode(y0, h, form.W, form.U, form.L, *given):
+    if form.W.dim() == 3 or _is_forward_mode():
         return None
     pairs = [form.arguments(drive) for drive in given]
     x = torch.cat([x for x, _ in pairs], -1)
@@ -75,10 +75,9 @@ def explicit_rows(
     return by_activations
 
 
-def _is_forward_mode(*given: Matrix) -> bool:
-    if torch.compiler.is_compiling():
-        return False
-    return any(each is not None and forward_ad.unpack_dual(each).tangent is not None for each in given)
+def _is_forward_mode() -> bool:
+    """Whether any tensor may have a tangent: in torch.func a derivative of another kind hides it."""
+    return not torch.compiler.is_compiling() and forward_ad._current_level >= 0
 
 
 def _with_steps(form: DenseForm, h: Tensor, m: int) -> tuple[Matrix, Matrix, Tensor]:
@@ -467,8 +466,8 @@ def _differentiate(ctx: Any, grad_rows: Tensor | None, grad_w: Tensor | None, *_
 def _derivative_in_torch(
     asked: tuple[Tensor | None, Tensor | None], given: tuple[Matrix, ...], method: tuple[Any, ...]
 ) -> tuple[Tensor | None, ...]:
-    """Of the steps in torch's operations, which has derivatives of its own; by ``vjp``, since in torch.func the tensors
-    that were saved do not say any more that derivatives are taken by them."""
+    """Of the steps in torch's operations, which has derivatives of its own. By ``vjp``: in torch.func the tensors that
+    were saved do not say any more that derivatives are taken by them."""
     there = [each is not None for each in given]
 
     def run(*own: Tensor) -> tuple[Tensor, ...]:

@@ -163,6 +163,40 @@ def test_vmap_forward_mode_meta_and_export_answer() -> None:
     torch.testing.assert_close(exported(U)[0], expected, rtol=0, atol=1e-14)
 
 
+@pytest.mark.parametrize("field", DENSE)
+def test_jacobians_and_hessians_of_torch_func_are_those_of_steps_one_by_one(field: str) -> None:
+    """jacrev pulls back when the transform that saved tensors has ended; hessian is forward mode over reverse mode."""
+    cell = network(field, "rk4", 0.5, hidden=3)
+    weights, u = {name: weight.detach() for name, weight in cell.named_parameters()}, U[:2, :2]
+
+    def run(given: dict[str, Tensor], u: Tensor) -> Tensor:
+        return torch.func.functional_call(cell, given, (u,))[0]
+
+    def found() -> list[Tensor]:
+        by_weights = torch.func.jacrev(run)(weights, u)
+        twice = torch.func.jacrev(torch.func.jacrev(lambda u: (run(weights, u) ** 3).sum()))(u)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # torch's own
+            hessian = torch.func.hessian(lambda u: (run(weights, u) ** 3).sum())(u)
+        assert all(by.abs().max() > 1e-6 for by in (*by_weights.values(), twice))
+        return [*by_weights.values(), twice, hessian]
+
+    with one_by_one():
+        expected = found()
+    assert relative(found(), expected) < 1e-12
+
+
+@pytest.mark.parametrize("field", DENSE)
+def test_rows_may_be_changed_in_place(field: str) -> None:
+    """As by a residual connection, or by an activation of torch with inplace=True."""
+    cell, found = network(field, "rk4", 0.5), []
+    for double in (lambda rows: rows.mul_(2), lambda rows: 2 * rows):
+        u = U.clone().requires_grad_()
+        rows = double(cell(u)[0])
+        found.append([rows.detach(), *torch.autograd.grad((rows**3).sum(), [u, *cell.parameters()])])
+    assert relative(*found) < AGREE
+
+
 def test_a_gradient_of_each_sample_is_its_own() -> None:
     cell = network("semilinear", "rk4", 0.5)
     weights = dict(cell.named_parameters())
