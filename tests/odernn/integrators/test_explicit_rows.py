@@ -10,6 +10,7 @@ from unittest import mock
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from torch import Tensor
 
 from odernn import fields, tableaus
@@ -186,6 +187,27 @@ def test_jacobians_and_hessians_of_torch_func_are_those_of_steps_one_by_one(fiel
     assert relative(found(), expected) < 1e-12
 
 
+def test_a_penalty_on_gradients_is_checkpointed_and_a_pull_back_has_a_tangent() -> None:
+    cell = network("semilinear", "rk4", 0.5, hidden=3)
+
+    def penalty(u: Tensor) -> Tensor:
+        (by_u,) = torch.autograd.grad((cell(u)[0] ** 3).sum(), u, create_graph=True)
+        return (by_u**2).sum()
+
+    def found() -> list[Tensor]:
+        u = U[:2, :2].clone().requires_grad_()
+        value = torch.utils.checkpoint.checkpoint(penalty, u, use_reentrant=False)
+        rows, pull = torch.func.vjp(lambda u: cell(u)[0], U[:2, :2])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # torch's own
+            moved = torch.func.jvp(lambda by: pull(by)[0], (rows.detach(),), (torch.ones_like(rows),))
+        return [*torch.autograd.grad(value, [u, *cell.parameters()]), *(each.detach() for each in moved)]
+
+    with one_by_one():
+        expected = found()
+    assert relative(found(), expected) < 1e-12
+
+
 @pytest.mark.parametrize("field", DENSE)
 def test_rows_may_be_changed_in_place(field: str) -> None:
     """As by a residual connection, or by an activation of torch with inplace=True."""
@@ -226,9 +248,9 @@ def test_a_fault_in_the_explicit_operator_is_noticed(fault: str) -> None:
     cell = network("separable_hamiltonian", "rk4", 0.5)
     with one_by_one():
         expected = everything(cell, U)
-    real = {"slopes": rows_of._slopes, "weights": rows_of._weighted, "stages": rows_of._row}
+    real = {"slopes": rows_of.slopes_of, "weights": rows_of._weighted, "stages": rows_of._row}
     planted = {
-        "slopes": ("_slopes", lambda *given: (0.999 * real["slopes"](*given)[0], None)),
+        "slopes": ("slopes_of", lambda *given: (0.999 * real["slopes"](*given)[0], None)),
         "weights": ("_weighted", lambda b, terms, out: real["weights"](0.999 * b, terms, out)),
         "stages": ("_row", lambda row: [(j, 1.001 * a) for j, a in real["stages"](row)]),
     }
