@@ -12,7 +12,8 @@
 
     coefficients        a method as floats, and the order in which its slopes can be computed
     one_step            ``step``, and ``prepared`` for many of them;   ``explicit``  stage values, slopes, new values
-    explicit_rows       the steps of an explicit method on a field in dense form as one operator
+    explicit_rows       the steps of an explicit method on a field in dense form as one operator; ``explicit_stages``
+                        their equations, and the adjoint in torch's operations
     stage_system        all stages on a field in dense form as one equation; ``transformation``  A by its eigenvalues;
                         ``matrices``  dense ones, or neuron by neuron;   ``activations``  entrywise functions
     batch_rows          the steps of a sequence as one operator; ``batch_walk``, ``batch_solver``  how it solves a batch

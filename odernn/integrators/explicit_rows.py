@@ -11,7 +11,7 @@ last step and the last stage on, with g = ∂E/∂y:
 
 with the sums over all steps as one product each. Without L the arguments a = W y are a state of their own, a' = (W U)
 φ(a + x), of one product a stage in place of two, and y_n = y_0 + h U (w_1 + … + w_n). Derivatives of the derivative are
-taken of the steps in torch's operations.
+taken of the adjoint in torch's operations, see ``explicit_stages``.
 
 Layout: x, shift (time, batch, q) or (time, batch, s q), y (batch, m), row n−1 is step n; Y, p (s, time, batch, ·);
 W, U, L as in ``matrices``, None is the identity, of L zero.
@@ -20,7 +20,6 @@ W, U, L as in ``matrices``, None is the identity, of L zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
@@ -31,13 +30,17 @@ from odernn.executions.autocast import in_full_digits, without_autocast
 from odernn.executions.operators import differentiable, one_by_one
 from odernn.fields.field import DenseForm
 from odernn.integrators import matrices
-from odernn.integrators.activations import Activation
 from odernn.integrators.batch_rows import mapped_samples
 from odernn.integrators.coefficients import FloatCoefficients
-
-TANH = Activation(["tanh"], [])
-
-Matrix: TypeAlias = Tensor | None
+from odernn.integrators.explicit_stages import (
+    TANH,
+    Matrix,
+    Stages,
+    by_matrices,
+    derivative_in_torch,
+    gathered,
+    slopes_of,
+)
 
 
 def explicit_table(coefficients: FloatCoefficients) -> tuple[list[float], list[float]] | None:
@@ -61,7 +64,7 @@ def explicit_rows(
     given  one drive for all stages, or one a stage, each (time, batch, drive)
     """
     h = torch.as_tensor(step_size, dtype=y0.dtype, device=y0.device)
-    if form.W.dim() == 3 or _is_forward_mode(y0, h, form.W, form.U, form.L, *given):
+    if form.W.dim() == 3 or _is_forward_mode():
         return None
     pairs = [form.arguments(drive) for drive in given]
     x = torch.cat([x for x, _ in pairs], -1)
@@ -75,10 +78,9 @@ def explicit_rows(
     return by_activations
 
 
-def _is_forward_mode(*given: Matrix) -> bool:
-    if torch.compiler.is_compiling():
-        return False
-    return any(each is not None and forward_ad.unpack_dual(each).tangent is not None for each in given)
+def _is_forward_mode() -> bool:
+    """Whether any tensor may have a tangent: in torch.func a derivative of another kind hides it."""
+    return not torch.compiler.is_compiling() and forward_ad._current_level >= 0
 
 
 def _with_steps(form: DenseForm, h: Tensor, m: int) -> tuple[Matrix, Matrix, Tensor]:
@@ -88,75 +90,6 @@ def _with_steps(form: DenseForm, h: Tensor, m: int) -> tuple[Matrix, Matrix, Ten
     h = h.expand(m) if h.dim() == 0 else h.repeat(m // len(h))
     U = h.reshape(1, 1, m) if form.U is None else h.unsqueeze(1) * form.U
     return U, None if form.L is None else h.unsqueeze(1) * form.L, h.new_ones(())
-
-
-# --- stages
-
-
-@dataclass(frozen=True, eq=False)
-class Stages:
-    """The tensors of the equations, A row by row."""
-
-    x: Tensor
-    shift: Tensor | None
-    W: Matrix
-    U: Matrix
-    L: Matrix
-    h: float | Tensor
-    A: Sequence[float]
-    b: Sequence[float]
-
-    @property
-    def count(self) -> int:
-        return len(self.b)
-
-    def row(self, i: int) -> Sequence[float]:
-        """a_i1 … a_is."""
-        return self.A[i * self.count : (i + 1) * self.count]
-
-    def drives(self, of: Tensor) -> list[list[Tensor]]:
-        """Step by step, stage by stage, (batch, q)."""
-        repeated = of.shape[-1] != self.size
-        parts = [part.unbind() for part in of.split(self.size, -1)] if repeated else [of.unbind()] * self.count
-        return [list(step) for step in zip(*parts, strict=True)]
-
-    @property
-    def size(self) -> int:
-        """q."""
-        if self.W is not None:
-            return matrices.row_count(self.W)
-        return self.x.shape[-1] if self.U is None else matrices.row_count(self.U.transpose(0, 1))
-
-    @property
-    def keeps_points(self) -> bool:
-        """Whether the derivative reads Y."""
-        return self.shift is not None or self.W is not None or self.L is not None
-
-
-def rows_in_torch(stages: Stages, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows of y and w in differentiable operations."""
-    drives = stages.drives(stages.x)
-    shifts = None if stages.shift is None else stages.drives(stages.shift)
-    rows, sums = [], []
-    for n, step in enumerate(drives):
-        slopes: list[Tensor] = []
-        activations = []
-        for i, x in enumerate(step):
-            Y = y
-            for a, slope in zip(stages.row(i), slopes, strict=False):
-                Y = Y + stages.h * a * slope
-            z = x + (Y if stages.W is None else matrices.product(stages.W, Y))
-            p = TANH.value(z, None if shifts is None else shifts[n][i])
-            k = p if stages.U is None else matrices.product(stages.U, p)
-            slopes.append(k if stages.L is None else k + matrices.product(stages.L, Y))
-            activations.append(p)
-        for b, slope in zip(stages.b, slopes, strict=True):
-            y = y + stages.h * b * slope
-        rows.append(y)
-        sums.append(torch.stack([b * p for b, p in zip(stages.b, activations, strict=True)]).sum(0))
-    if not rows:
-        return y.new_empty(0, *y.shape), y.new_empty(0, len(y), stages.size)
-    return torch.stack(rows), torch.stack(sums)
 
 
 # --- the operators
@@ -336,7 +269,7 @@ def _explicit_rows_backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Derivatives by x, shift, y0, W, U and L; of what there is not, or nobody needs, an empty tensor."""
     stages = Stages(x, shift, W, U, L, float(h), A, b)
-    mu, by_shift = _slopes(stages, Y, p)
+    mu, by_shift = slopes_of(stages, Y, p)
     walk = _Backward(stages, mu, is_gated=by_shift is not None, keeps_costates=any(needed[4:]))
     g, asked = (
         p.new_zeros(p.shape[2], _width(p, W, U)),
@@ -347,14 +280,10 @@ def _explicit_rows_backward(
             g = g + asked[0][n]
         g = walk.step(n, g, None if asked[1] is None else asked[1][n])
     none = p.new_empty(0)
-    by_U = by_L = none
-    if U is not None and needed[4]:
-        by_U = matrices.outer_sum(walk.costates, p, U)
-    if L is not None and needed[5]:
-        by_L = matrices.outer_sum(walk.costates, Y, L)
-    by_W = matrices.outer_sum(mu, Y, W) if W is not None and needed[3] else none
-    by_gate = none if by_shift is None else _gathered(by_shift * walk.pi, x)
-    return _gathered(mu, x), by_gate, g, by_W, by_U, by_L
+    by_each = by_matrices(stages, (walk.costates, mu), (Y, p), needed[3:])
+    by_gate = none if by_shift is None else gathered(by_shift * walk.pi, x)
+    by_W, by_U, by_L = (none if by is None else by for by in by_each)
+    return gathered(mu, x), by_gate, g, by_W, by_U, by_L
 
 
 def _width(p: Tensor, W: Matrix, U: Matrix) -> int:
@@ -402,25 +331,6 @@ class _Backward:
         return before
 
 
-def _slopes(stages: Stages, Y: Tensor, p: Tensor) -> tuple[Tensor, Tensor | None]:
-    """φ' of all stages by z and by the shift, (s, time, batch, q); tanh's from its values."""
-    if stages.shift is None:
-        return 1.0 - p * p, None
-    z = (Y if stages.W is None else matrices.product(stages.W, Y)) + _spread(stages.x, p)
-    return TANH.slopes(z, _spread(stages.shift, p))
-
-
-def _spread(x: Tensor, p: Tensor) -> Tensor:
-    """(time, batch, q) or (time, batch, s q) beside p (s, time, batch, q)."""
-    spread: Tensor = x.unflatten(-1, (-1, p.shape[-1])).movedim(-2, 0)
-    return spread
-
-
-def _gathered(mu: Tensor, x: Tensor) -> Tensor:
-    """The transpose of that."""
-    return mu.sum(0) if mu.shape[-1] == x.shape[-1] else mu.movedim(0, -2).flatten(-2)
-
-
 @torch.library.register_fake("odernn::explicit_rows_backward")  # type: ignore[untyped-decorator]
 def _(
     grad_rows: Tensor | None,
@@ -457,28 +367,11 @@ def _differentiate(ctx: Any, grad_rows: Tensor | None, grad_w: Tensor | None, *_
     given, needed = (x, shift, y0, W, U, L), [bool(each) for each in ctx.needs_input_grad[:6]]
     if torch.is_grad_enabled():
         with without_autocast(p):
-            found = _derivative_in_torch((grad_rows, grad_w), given, (h, ctx.A, ctx.b))
+            found = derivative_in_torch(grad_rows, grad_w, Stages(x, shift, W, U, L, h, ctx.A, ctx.b), y0)
         return (*found, *[None] * 3)
     found = torch.ops.odernn.explicit_rows_backward(grad_rows, grad_w, Y, p, x, shift, W, U, L, h, ctx.A, ctx.b, needed)
     kept = (by if each is not None and need else None for by, each, need in zip(found, given, needed, strict=True))
     return (*kept, *[None] * 3)
-
-
-def _derivative_in_torch(
-    asked: tuple[Tensor | None, Tensor | None], given: tuple[Matrix, ...], method: tuple[Any, ...]
-) -> tuple[Tensor | None, ...]:
-    """Of the steps in torch's operations, which has derivatives of its own."""
-    own = [None if each is None else each.view_as(each) for each in given]
-    x, shift, y0, W, U, L = own
-    assert x is not None and y0 is not None
-    outputs = rows_in_torch(Stages(x, shift, W, U, L, *method), y0)
-    pairs = [(out, by) for out, by in zip(outputs, asked, strict=True) if by is not None and out.requires_grad]
-    wanted = [each for each in own if each is not None and each.requires_grad]
-    if not pairs or not wanted:
-        return tuple(None for _ in own)
-    outs, grads = zip(*pairs, strict=True)
-    found = iter(torch.autograd.grad(outs, wanted, grads, create_graph=True, allow_unused=True))
-    return tuple(next(found) if each is not None and each.requires_grad else None for each in own)
 
 
 def _no_tangent(_: Any) -> str:

@@ -32,9 +32,9 @@ def transposed_product(M: Tensor, v: Tensor, out: Tensor | None = None) -> Tenso
     if rows == columns == 1:
         terms = torch.mul(v, M[0, 0], out=out)
         return terms
-    terms = v.unflatten(-1, (rows, 1, neurons)) * M
+    terms = v.reshape(*v.shape[:-1], rows, 1, neurons) * M
     if out is None:
-        return terms.sum(-3).flatten(-2)
+        return terms.sum(-3).reshape(*v.shape[:-1], columns * neurons)
     torch.sum(terms, -3, out=out.view(-1, columns, neurons))
     return out
 
@@ -42,9 +42,9 @@ def transposed_product(M: Tensor, v: Tensor, out: Tensor | None = None) -> Tenso
 def outer_sum(left: Tensor, right: Tensor, M: Tensor) -> Tensor:
     """Σ left rightᵀ over all leading axes, the derivative by M of Σ leftᵀ M right."""
     if M.dim() == 2:
-        return left.flatten(0, -2).mT @ right.flatten(0, -2)
-    rows, columns, _ = M.shape
-    a, b = left.unflatten(-1, (rows, -1)).flatten(0, -3), right.unflatten(-1, (columns, -1)).flatten(0, -3)
+        return left.reshape(-1, left.shape[-1]).mT @ right.reshape(-1, right.shape[-1])
+    rows, columns, neurons = M.shape
+    a, b = left.reshape(-1, rows, neurons), right.reshape(-1, columns, neurons)
     return torch.stack([torch.stack([(a[:, i] * b[:, j]).sum(0) for j in range(columns)]) for i in range(rows)])
 
 

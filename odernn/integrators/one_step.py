@@ -123,7 +123,7 @@ class Step:
             return self._explicit_rows(start, given)
         y, drives = torch.cat(start, -1), drives_of(self.form, self.system, given)
         found = batch_rows(self.label, self.system, drives, y, self.newton, [len(y)])
-        return found.rows.chunk(len(start), -1), found
+        return _blocks(found.rows, len(start)), found
 
     def _explicit_rows(self, start: State, given: list[Tensor]) -> tuple[State, None] | None:
         if self.form is None or self.propagator is not None or any(self.tables):
@@ -131,7 +131,7 @@ class Step:
         table = explicit_table(self.coefficients)
         y = torch.cat(start, -1)
         rows = None if table is None else explicit_rows(self.form, table, self.step_size, given, y)
-        return None if rows is None else (rows.chunk(len(start), -1), None)
+        return None if rows is None else (_blocks(rows, len(start)), None)
 
     @property
     def label(self) -> str:
@@ -214,6 +214,12 @@ def _prepared(
     by_groups = is_solved and system is None
     tables = tables_of(coefficients, field) if by_groups else (None,) * len(coefficients.groups)
     return Step(coefficients, field, step_size, newton or Newton(), closed_form, tables, form, system)
+
+
+def _blocks(rows: Tensor, count: int) -> State:
+    """Side by side in ``rows``; each a view of its own, which may be changed in place, as those of chunk may not."""
+    size = rows.shape[-1] // count
+    return tuple(rows.narrow(-1, i * size, size) for i in range(count))
 
 
 def _all_true(state: State) -> Tensor:

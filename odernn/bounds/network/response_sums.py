@@ -2,13 +2,14 @@
 
     ‖M^l‖ ≤ P ρ^l for 0 ≤ l < N,     P = 1 + min(N ν/ρ, 2ν/|λ₁ − λ₂|),     ν² = ‖M‖_F² − |λ₁|² − |λ₂|²
 
-ρ the spectral radius, ν the entry of M's Schur form beside its eigenvalues λ₁, λ₂. A computed M^j k is off by errors
-that M has carried on since, P ε F_j at most, F_{j+1} = ρ F_j + ‖M^j k‖: a sum may be short of Σ P ε F_j, a share of it
-that grows with N, but not as responses do that grow. Proof: docs/derivations/certificates.md; natural logarithms.
+ρ the spectral radius or more, ν the entry of M's Schur form beside its eigenvalues λ₁, λ₂. A computed M^j k is off by
+errors that M has carried on since, P ε F_j at most, F_{j+1} = ρ F_j + ‖M^j k‖: a sum may be short of Σ P ε F_j, a share
+of it that grows with N, but not as responses do that grow. Proof: docs/derivations/certificates.md; natural logarithms.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -51,13 +52,14 @@ class PowerBound:
     def of(cls, M: Array, sizes: Array, steps: int) -> Self:
         """Of all matrices that differ from M (m, 2, 2) by no more than a few roundings of ``sizes``.
 
-        The tilt is a power of two, next to what makes the entries off the diagonal of one size; where one of them is
-        zero, the other one a thousandth of the diagonal.
+        The tilt is a power of two, next to what makes the entries off the diagonal of one size, or the larger one a
+        thousandth of the diagonal, if that is less of a tilt. In units of the largest entry nothing is beyond floats.
+        A rate above the spectral radius is one, too: that of a nilpotent M is not zero.
         """
-        up, down, largest = np.abs(M[:, 0, 1]), np.abs(M[:, 1, 0]), np.maximum(np.abs(M).max(axis=(1, 2)), TINY)
-        none = 2.0**-20 * largest**2 / np.maximum(np.maximum(up, down), TINY)
-        up, down = np.where(up > 0, up, none), np.where(down > 0, down, none)
-        tilt = np.exp2(np.clip(np.round((np.log2(up) - np.log2(down)) / 2), -60, 60))
+        exponents = np.log2(np.maximum(np.maximum(np.abs(M), sizes).max(axis=(1, 2)), TINY))
+        largest = np.exp2(np.clip(np.ceil(exponents), -1000, 1000))
+        M, sizes = M / largest[:, None, None], sizes / largest[:, None, None]
+        tilt = cls._tilt(M, largest)
         scale = np.array([[np.ones_like(tilt), 1 / tilt], [tilt, np.ones_like(tilt)]]).transpose(2, 0, 1)
         M, S = M * scale, np.maximum(sizes, np.abs(M)) * scale
         half, trace = np.abs(M[:, 0, 0] + M[:, 1, 1]) / 2, S[:, 0, 0] + S[:, 1, 1]
@@ -65,13 +67,25 @@ class PowerBound:
         off, slack = 16 * ROUNDOFF * trace, 64 * ROUNDOFF * (trace**2 + S[:, 0, 1] * S[:, 1, 0])
         real = np.where(square + slack >= 0, half + off + np.sqrt(np.maximum(square + slack, 0.0)), 0.0)
         turning = np.where(square < slack, np.sqrt((half + off) ** 2 + np.maximum(slack - square, 0.0)), 0.0)
-        rate = np.maximum(np.maximum(real, turning) * (1 + 8 * ROUNDOFF), TINY)
         gap = np.maximum(np.abs(square) - slack, 0.0)
         whole = (M**2).sum(axis=(1, 2)) + 64 * ROUNDOFF * (S**2).sum(axis=(1, 2))
         departure = np.sqrt(np.maximum(whole - 2 * np.maximum(half - off, 0.0) ** 2 - 2 * gap, 0.0)) * (1 + 2.0**-40)
+        radius = np.maximum(np.maximum(real, turning) * (1 + 8 * ROUNDOFF), TINY)
+        rate = np.maximum(radius, np.minimum(departure, 0.5 / largest))
         size = 1 + np.minimum(steps * departure / rate, departure / np.sqrt(np.maximum(gap, TINY)))
-        loss = 4 * ROUNDOFF * np.sqrt(((S + AXES * scale) ** 2).sum(axis=(1, 2)))
-        return cls(tilt, rate, size, loss)
+        loss = 4 * ROUNDOFF * (largest * np.sqrt((S**2).sum(axis=(1, 2))) + math.sqrt(2))
+        return cls(tilt, rate * largest, size, loss)
+
+    @staticmethod
+    def _tilt(M: Array, unit: Array) -> Array:
+        """Of M in a unit. Next to entries that are larger a diagonal counts as one of 1 at least, or of their size."""
+        up, down = np.abs(M[:, 0, 1]), np.abs(M[:, 1, 0])
+        most = np.maximum(np.maximum(up, down), TINY)
+        diagonal = np.maximum(np.maximum(np.abs(M[:, 0, 0]), np.abs(M[:, 1, 1])), np.minimum(most, 1 / unit))
+        least = 2.0**-20 * diagonal * (diagonal / most)
+        ratio = np.log2(np.maximum(up, least)) - np.log2(np.maximum(down, least))
+        tilt: Array = np.exp2(np.clip(np.round(ratio / 2), -60, 60))
+        return tilt
 
 
 def response_sums(
@@ -87,6 +101,7 @@ def response_sums(
     looked_at = AXES if directions is AXES else np.concatenate((AXES, directions))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         rows = _sums(M, everything, steps, looked_at, PowerBound.of(M, sizes, steps), is_kept)
+    rows = np.where(np.isnan(rows), np.inf, rows)  # beyond floats
     logs = np.asarray(outward(np.maximum(rows, NOTHING), 4.0 * steps))
     sums = logs[:, -len(directions) :, 2:]
     return ResponseSums(sums if kick.ndim == 3 else sums[:, :, 0], logs[-1, :2, :2])
@@ -100,6 +115,7 @@ def _sums(M: Array, vectors: Array, steps: int, directions: Array, bound: PowerB
     weights = np.abs(turned[:, 0]) + np.abs(turned[:, 1]) / bound.tilt
     total, rows = np.zeros((len(directions), *v.shape[1:])), []
     carried, errors, norms, tail = (np.zeros(v.shape[1:]) for _ in range(4))
+    often = 16 if bool((np.abs(M) < 2.0**40).all()) else 1
     unit, decays = bound.size * bound.loss, bool((bound.rate < 1).all()) and not is_kept
     for n in range(steps):
         total += np.abs(v if directions is AXES else turned[:, 0] * v[0] + turned[:, 1] * v[1])
@@ -118,7 +134,7 @@ def _sums(M: Array, vectors: Array, steps: int, directions: Array, bound: PowerB
             rows.append(np.log(total + weights * rest) + scale)
         if is_over:
             break
-        if n % 16 == 0:
+        if n % often == 0:
             size = np.abs(v).max(axis=(0, 1))
             divisor = np.where(size > 2.0**200, size, 1.0)
             scale = scale + np.log(divisor)

@@ -10,6 +10,7 @@ from unittest import mock
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from torch import Tensor
 
 from odernn import fields, tableaus
@@ -163,6 +164,61 @@ def test_vmap_forward_mode_meta_and_export_answer() -> None:
     torch.testing.assert_close(exported(U)[0], expected, rtol=0, atol=1e-14)
 
 
+@pytest.mark.parametrize("field", DENSE)
+def test_jacobians_and_hessians_of_torch_func_are_those_of_steps_one_by_one(field: str) -> None:
+    """jacrev pulls back when the transform that saved tensors has ended; hessian is forward mode over reverse mode."""
+    cell = network(field, "rk4", 0.5, hidden=3)
+    weights, u = {name: weight.detach() for name, weight in cell.named_parameters()}, U[:2, :2]
+
+    def run(given: dict[str, Tensor], u: Tensor) -> Tensor:
+        return torch.func.functional_call(cell, given, (u,))[0]
+
+    def found() -> list[Tensor]:
+        by_weights = torch.func.jacrev(run)(weights, u)
+        twice = torch.func.jacrev(torch.func.jacrev(lambda u: (run(weights, u) ** 3).sum()))(u)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # torch's own
+            hessian = torch.func.hessian(lambda u: (run(weights, u) ** 3).sum())(u)
+        assert all(by.abs().max() > 1e-6 for by in (*by_weights.values(), twice))
+        return [*by_weights.values(), twice, hessian]
+
+    with one_by_one():
+        expected = found()
+    assert relative(found(), expected) < 1e-12
+
+
+def test_a_penalty_on_gradients_is_checkpointed_and_a_pull_back_has_a_tangent() -> None:
+    cell = network("semilinear", "rk4", 0.5, hidden=3)
+
+    def penalty(u: Tensor) -> Tensor:
+        (by_u,) = torch.autograd.grad((cell(u)[0] ** 3).sum(), u, create_graph=True)
+        return (by_u**2).sum()
+
+    def found() -> list[Tensor]:
+        u = U[:2, :2].clone().requires_grad_()
+        value = torch.utils.checkpoint.checkpoint(penalty, u, use_reentrant=False)
+        rows, pull = torch.func.vjp(lambda u: cell(u)[0], U[:2, :2])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # torch's own
+            moved = torch.func.jvp(lambda by: pull(by)[0], (rows.detach(),), (torch.ones_like(rows),))
+        return [*torch.autograd.grad(value, [u, *cell.parameters()]), *(each.detach() for each in moved)]
+
+    with one_by_one():
+        expected = found()
+    assert relative(found(), expected) < 1e-12
+
+
+@pytest.mark.parametrize("field", DENSE)
+def test_rows_may_be_changed_in_place(field: str) -> None:
+    """As by a residual connection, or by an activation of torch with inplace=True."""
+    cell, found = network(field, "rk4", 0.5), []
+    for double in (lambda rows: rows.mul_(2), lambda rows: 2 * rows):
+        u = U.clone().requires_grad_()
+        rows = double(cell(u)[0])
+        found.append([rows.detach(), *torch.autograd.grad((rows**3).sum(), [u, *cell.parameters()])])
+    assert relative(*found) < AGREE
+
+
 def test_a_gradient_of_each_sample_is_its_own() -> None:
     cell = network("semilinear", "rk4", 0.5)
     weights = dict(cell.named_parameters())
@@ -192,9 +248,9 @@ def test_a_fault_in_the_explicit_operator_is_noticed(fault: str) -> None:
     cell = network("separable_hamiltonian", "rk4", 0.5)
     with one_by_one():
         expected = everything(cell, U)
-    real = {"slopes": rows_of._slopes, "weights": rows_of._weighted, "stages": rows_of._row}
+    real = {"slopes": rows_of.slopes_of, "weights": rows_of._weighted, "stages": rows_of._row}
     planted = {
-        "slopes": ("_slopes", lambda *given: (0.999 * real["slopes"](*given)[0], None)),
+        "slopes": ("slopes_of", lambda *given: (0.999 * real["slopes"](*given)[0], None)),
         "weights": ("_weighted", lambda b, terms, out: real["weights"](0.999 * b, terms, out)),
         "stages": ("_row", lambda row: [(j, 1.001 * a) for j, a in real["stages"](row)]),
     }
