@@ -58,13 +58,14 @@ def explicit_rows(
     given: list[Tensor],
     y0: Tensor,
 ) -> Tensor | None:
-    """Rows of y (time, batch, m) from y0 (batch, m); None in forward mode, which no operator has, and
-    of neurons that do not interact, whose products are so small that torch's own operations are faster.
+    """Rows of y (time, batch, m) from y0 (batch, m); None in forward mode, which no operator has, on a GPU, whose graphs
+    are captured without the host, which reads h here, and of neurons that do not interact, whose products are so small
+    that torch's own operations are faster.
 
     given  one drive for all stages, or one a stage, each (time, batch, drive)
     """
     h = torch.as_tensor(step_size, dtype=y0.dtype, device=y0.device)
-    if form.W.dim() == 3 or _is_forward_mode():
+    if form.W.dim() == 3 or y0.is_cuda or _is_forward_mode():
         return None
     pairs = [form.arguments(drive) for drive in given]
     x = torch.cat([x for x, _ in pairs], -1)
@@ -249,7 +250,7 @@ def _(
     )
 
 
-@torch.library.impl("odernn::explicit_rows_backward", ("CPU", "CUDA"))
+@torch.library.impl("odernn::explicit_rows_backward", "CPU")
 @in_full_digits
 @torch.no_grad()
 def _explicit_rows_backward(
@@ -392,7 +393,6 @@ _rows = differentiable(
     _keep,
     no_tangent=_no_tangent,
     mapped=_map_rows,
-    devices=("CPU", "CUDA"),
 )
 torch.library.register_vmap(  # each derivative has weight gradients of its own
     "odernn::explicit_rows_backward",
