@@ -58,9 +58,10 @@ def explicit_rows(
     given: list[Tensor],
     y0: Tensor,
 ) -> Tensor | None:
-    """Rows of y (time, batch, m) from y0 (batch, m); None in forward mode, which no operator has, on a GPU, whose graphs
-    are captured without the host, which reads h here, and of neurons that do not interact, whose products are so small
-    that torch's own operations are faster.
+    """Rows of y (time, batch, m) from y0 (batch, m), or None, where steps are made one by one.
+
+    So it is in forward mode, which no operator has; on a GPU, whose graphs are captured without the host, which reads h
+    here; and of neurons that do not interact, whose products are so small that torch's own operations are faster.
 
     given  one drive for all stages, or one a stage, each (time, batch, drive)
     """
