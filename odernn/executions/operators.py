@@ -51,7 +51,33 @@ def differentiable(
     torch.library.register_autograd(name, differentiate, setup_context=keep)
     namespace, _, short = name.partition("::")
     operator = getattr(getattr(torch.ops, namespace), short).default
-    rule, remember = mapped or one_by_one, keep or _keep_nothing
+    watched, recorded = _functions(
+        operator, at_once, differentiate, keep or _keep_nothing, no_tangent, mapped or one_by_one, lists
+    )
+
+    def call(*given: Any) -> Any:
+        if torch.compiler.is_compiling():
+            return operator(*given)
+        leaves, counts = _flat(given) if lists else (given, ())
+        if not is_plain(leaves):
+            return watched(*leaves, *((counts,) if lists else ()))
+        if not torch.is_grad_enabled():
+            return at_once(*given)
+        return recorded(*leaves, *((given,) if lists else ()))
+
+    return call
+
+
+def _functions(
+    operator: Callable[..., Any],
+    at_once: Callable[..., Any],
+    differentiate: Callable[..., Any],
+    remember: Callable[..., Any],
+    no_tangent: Callable[[Any], str],
+    rule: Callable[..., Any],
+    lists: bool,
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What is applied to any tensors, by the operator, and to plain ones, without."""
 
     class AsFunction(torch.autograd.Function):
         @staticmethod
@@ -85,33 +111,17 @@ def differentiable(
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
             remember(ctx, inputs[-1] if lists else inputs, output)
 
-    recorded: Any = super(torch.autograd.Function, AtOnce).apply  # Function's own looks for defaults and for functorch
-
-    def call(*given: Any) -> Any:
-        if torch.compiler.is_compiling():
-            return operator(*given)
-        leaves, counts = _flat(given) if lists else (given, ())
-        if not is_plain(leaves):
-            return AsFunction.apply(*leaves, *((counts,) if lists else ()))  # type: ignore[no-untyped-call]
-        if not torch.is_grad_enabled():
-            return at_once(*given)
-        return recorded(*leaves, *((given,) if lists else ()))
-
-    return call
+    # Function's own looks for defaults and for functorch; where torch has no other, it does as well
+    return AsFunction.apply, getattr(super(torch.autograd.Function, AtOnce), "apply", AtOnce.apply)
 
 
 def is_plain(given: Sequence[Any]) -> bool:
     """Whether torch's dispatcher has nothing to do but to record a derivative and to call a CPU's implementation.
 
-    So it is eagerly, for ordinary tensors on a CPU; not inside of functorch, of a mode, of forward mode or of a trace.
+    So it is eagerly, for ordinary tensors on a CPU; not inside of functorch, of a mode, of forward mode or of a trace,
+    and never with a torch that lacks one of the private names by which it says so.
     """
-    if (
-        torch._C._are_functorch_transforms_active()
-        or torch._C._len_torch_dispatch_stack()
-        or torch._C._len_torch_function_stack()
-        or torch._C._get_tracing_state() is not None
-        or forward_ad._current_level >= 0
-    ):
+    if not _ORDINARY or _is_watched():
         return False
     keys = torch._C._dispatch_keys
     for each in given:
@@ -124,6 +134,21 @@ def is_plain(given: Sequence[Any]) -> bool:
     return True
 
 
+def in_forward_mode() -> bool:
+    """Whether a level of forward mode is open, as it may be where torch does not say."""
+    return getattr(forward_ad, "_current_level", 0) >= 0
+
+
+def _is_watched() -> bool:
+    return (
+        torch._C._are_functorch_transforms_active()
+        or torch._C._len_torch_dispatch_stack() > 0
+        or torch._C._len_torch_function_stack() > 0
+        or torch._C._get_tracing_state() is not None
+        or in_forward_mode()
+    )
+
+
 def _ordinary() -> Iterator[int]:
     """What the dispatcher sees of a tensor on a CPU, and of one that was made in inference mode."""
     for is_inference in (False, True):
@@ -131,7 +156,16 @@ def _ordinary() -> Iterator[int]:
             yield torch._C._dispatch_keys(torch.empty(0, device="cpu")).raw_repr()
 
 
-_ORDINARY = frozenset(_ordinary())
+_ASKED = (
+    "_are_functorch_transforms_active",
+    "_len_torch_dispatch_stack",
+    "_len_torch_function_stack",
+    "_get_tracing_state",
+    "_dispatch_keys",
+)
+"""Names of torch._C, without a promise: where one is gone, all goes through the dispatcher, with the same bits."""
+
+_ORDINARY = frozenset(_ordinary()) if vars(torch._C).keys() >= set(_ASKED) else frozenset()
 
 
 def _flat(given: tuple[Any, ...]) -> tuple[list[Any], tuple[int, ...]]:

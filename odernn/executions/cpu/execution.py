@@ -33,7 +33,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from odernn.executions.autocast import in_full_digits
-from odernn.executions.operators import differentiable
+from odernn.executions.operators import differentiable, in_forward_mode
 from odernn.executions.recurrence import (
     UNIT_ROUNDOFF,
     Backward,
@@ -214,7 +214,7 @@ def _checked(
 def _refuse_forward_mode(*values: Any) -> None:
     """NotImplementedError if one of them has a tangent, which torch would drop: an operator without reverse-mode inputs
     goes past the derivatives that are registered for it. Inside of torch.compile nothing is checked."""
-    if torch.compiler.is_compiling() or forward_ad._current_level < 0:
+    if torch.compiler.is_compiling() or not in_forward_mode():
         return
     if any(isinstance(value, Tensor) and forward_ad.unpack_dual(value).tangent is not None for value in values):
         raise NotImplementedError(_NO_TANGENT)

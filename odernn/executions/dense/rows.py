@@ -13,7 +13,7 @@ from torch.autograd import forward_ad
 
 from odernn import executions
 from odernn.executions.dense import operator
-from odernn.executions.operators import is_plain
+from odernn.executions.operators import in_forward_mode, is_plain
 from odernn.executions.recurrence import UNIT_ROUNDOFF, ExecutionUnavailable
 
 
@@ -95,7 +95,7 @@ def _check(x: Tensor, others: Mapping[str, Tensor | None]) -> None:
 
 def _check_no_tangent(*given: Tensor | None) -> None:
     """An operator without a forward-mode derivative drops tangents without a word, which reads as a derivative 0."""
-    if torch.compiler.is_compiling() or forward_ad._current_level < 0:
+    if torch.compiler.is_compiling() or not in_forward_mode():
         return
     for value in given:
         if value is not None and forward_ad.unpack_dual(value).tangent is not None:
