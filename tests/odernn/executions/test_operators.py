@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from odernn import cells
+from odernn.executions import operators
 from odernn.executions.operators import is_plain
 from tests.odernn.executions.test_execution_dense import everything
 
@@ -222,3 +225,72 @@ def test_a_second_derivative_is_refused_with_a_graph_and_without_is_none(label: 
         torch.autograd.grad(first.sum(), u)
     (alone,) = torch.autograd.grad(network(u)[0].sum(), u)
     assert not alone.requires_grad and torch.equal(alone, first)
+
+
+def read_again() -> ModuleType:
+    """A copy of the module, read with the torch that there is now."""
+    spec = importlib.util.spec_from_file_location("operators_read_again", str(operators.__file__))
+    assert spec is not None and spec.loader is not None
+    copy = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(copy)
+    return copy
+
+
+PRIVATE = {
+    "_are_functorch_transforms_active": torch._C,
+    "_len_torch_dispatch_stack": torch._C,
+    "_len_torch_function_stack": torch._C,
+    "_get_tracing_state": torch._C,
+    "_dispatch_keys": torch._C,
+    "_current_level": forward_ad,
+}
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_with_a_torch_that_lacks_a_private_name_nothing_is_plain(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = torch.zeros(2)
+    with monkeypatch.context() as without:
+        without.delattr(PRIVATE[name], name)
+        copy = read_again()
+        assert not copy.is_plain((x,))
+        assert copy.in_forward_mode() == (name == "_current_level")
+    assert read_again().is_plain((x,)) and not read_again().in_forward_mode()
+
+
+@pytest.mark.parametrize("name", ["V", "b"])
+@pytest.mark.parametrize("label", CELLS)
+def test_a_weight_changed_between_forward_and_backward_is_seen(label: str, name: str) -> None:
+    network = made(label)
+    value = network(inputs())[0].sum()
+    with torch.no_grad():
+        network.get_parameter(f"layers.1.{name}").add_(1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        value.backward()
+
+
+@pytest.mark.parametrize("label", CELLS)
+def test_an_output_changed_in_place_is_seen_where_the_derivative_reads_it(label: str) -> None:
+    network = made(label)
+    output = network(inputs())[0]
+    output.add_(1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        output.sum().backward()
+    with torch.no_grad():
+        output = network(inputs())[0]
+    weight = torch.ones((), requires_grad=True)
+    output.mul_(weight)
+    output.sum().backward()
+    assert weight.grad == output.detach().sum()
+
+
+@pytest.mark.parametrize("label", CELLS)
+def test_a_graph_that_is_kept_is_walked_twice_and_no_other(label: str) -> None:
+    network = made(label)
+    value = network(inputs())[0].square().sum()
+    value.backward(retain_graph=True)
+    once = [None if weight.grad is None else weight.grad.clone() for weight in network.parameters()]
+    value.backward()
+    pairs = [(a, weight.grad) for a, weight in zip(once, network.parameters(), strict=True) if a is not None]
+    assert all(torch.equal(2.0 * a, b) for a, b in pairs) and len(pairs) > 5
+    with pytest.raises(RuntimeError, match="a second time"):
+        value.backward()
