@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from odernn.cells.unicornn import UnICORNN
 
 Family: TypeAlias = Literal["unicornn", "orthogonal", "cornn", "euler", "arnn", "damped", "decoupled", "gated", "field"]
+LOOKED_UP = ("__call__", "__getattr__", "__getattribute__")
+"""What a class changes a pass by, for all that its name begins with two underscores."""
+
 TOO_LARGE = "it, or a matrix of its parameters, is too large for floats"
 
 FAMILIES: dict[str, Family] = {
@@ -95,7 +98,7 @@ def certify(
     negative or not finite, and ``rms_energy`` for another cell.
     """
     question = Question(steps, input_bound, target_bound, rms_energy)
-    family = _family(network)
+    family = family_of(network)
     check_network(network)
     if rms_energy is not None and family != "unicornn":
         raise ValueError(
@@ -117,13 +120,13 @@ def certify(
     return NetworkBounds(layers, *asked, dtype, type(network).__name__, size)
 
 
-def _family(network: nn.Module) -> Family | None:
+def family_of(network: nn.Module) -> Family | None:
     """Of the class, or of the one that it derives from without changing it; TypeError if it is no recurrent cell."""
     changed: set[str] = set()
     for kind in type(network).__mro__:
         if kind.__name__ in FAMILIES and kind.__module__.startswith(("odernn.cells.", "torch.nn.modules.rnn")):
             return None if changed & set(dir(kind)) else FAMILIES[kind.__name__]
-        changed |= {name for name in vars(kind) if not name.startswith(("__", "_abc_"))}
+        changed |= {name for name in vars(kind) if name in LOOKED_UP or not name.startswith(("__", "_abc_"))}
     from odernn.cells.recurrent import RecurrentNetwork  # torch is imported by whoever has a network
 
     if isinstance(network, RecurrentNetwork):
@@ -158,8 +161,9 @@ def why_changed(network: nn.Module) -> str:
     for module in network.modules():
         if parametrize.is_parametrized(module) or module._forward_pre_hooks or module._forward_hooks:
             return "a module has parametrised weights or hooks, which no theorem here knows"
-        if {"forward", "stepper"} & set(vars(module)):
-            return "a module has a forward or a stepper of its own, which no theorem here knows"
+        replaced = sorted(name for name in vars(module) if callable(getattr(type(module), name, None)))
+        if replaced:
+            return f"a {type(module).__name__} has a method {replaced[0]} of its own, which no theorem here knows"
     for layer in getattr(network, "layers", ()):
         own = set(vars(type(layer))) & {"forward", "stepper"}
         if own and not type(layer).__module__.startswith("odernn.cells."):

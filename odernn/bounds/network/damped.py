@@ -282,13 +282,16 @@ def _rounded_off(
     computed: tuple[Array, Array],
     steps: int,
 ) -> Logs | None:
-    """log sup ‖X̂_n − X_n‖_P, (m,), for the same rows below; None where nothing is known of those.   thm-damp (f)"""
+    """log sup ‖X̂_n − X_n‖_P, (m,), for the same rows below; None where nothing is known.   thm-damp (f)"""
     precision = precision_of(layer)
     gamma = roundoff(layer.input_size, precision)
     if below.computed is None or not math.isfinite(gamma):
         return None
     bias = 0.0 if layer.b is None else layer.b.detach().double().abs().numpy()
     moduli = layer.V.detach().double().abs().numpy() @ below.computed * (1 + layer.input_size * LOST_IN_TERM) + bias
+    largest = math.exp(precision.log_largest - 1)
+    if not bool((moduli + np.abs(step.w) * computed[0] < largest).all()):
+        return None  # a drive may overflow, and ∞ − ∞ is no number
     u, nu = precision.unit_roundoff, precision.underflow
     drive = gamma * moduli + 4 * u * (np.abs(step.w) * computed[0] + (1 + gamma) * moduli)
     drive = drive + 64 * (layer.input_size + 1) * nu

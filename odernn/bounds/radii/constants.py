@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -49,7 +50,13 @@ def constant_of(
     family = FAMILIES.get(type(network).__name__)
     if family not in THEOREMS:
         return f"no theorem here bounds how far inputs move {type(network).__name__}"
-    reach = THEOREMS[family]().reach_of(network, Question(steps, input_bound))
+    if not math.isfinite(input_bound):
+        return OVERFLOWS
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            reach = THEOREMS[family]().reach_of(network, Question(steps, input_bound))
+    except (ArithmeticError, np.linalg.LinAlgError):
+        return OVERFLOWS
     if reach is None:
         return JUMPS
     if reach.computed is None or reach.log_error is None:
@@ -83,5 +90,7 @@ def global_radii(
     left = margins - lost - (differences + by_rows) * constant.rounding * up
     slopes = (differences * constant.of_seen + by_rows * constant.of_rows) * up
     radii = left / slopes.clamp(min=2.0**-500) * (1 - 2.0**-40)
-    least: Tensor = radii.scatter(1, labels[:, None], torch.inf).amin(dim=1)
-    return least.clamp(min=0.0, max=2.0**100)
+    least = radii.scatter(1, labels[:, None], torch.inf).amin(dim=1).clamp(min=0.0, max=2.0**100)
+    reached = sums + sizes.norm(dim=2) * (constant.of_rows * least[:, None] + constant.rounding)
+    is_finite = (reached < math.exp(precision.log_largest - 1)).all(dim=1)  # elsewhere a score may overflow
+    return torch.where(is_finite, least, 0.0)

@@ -7,6 +7,7 @@ thm-R (b), (c). Any ε that is found to hold is a radius: nothing is assumed of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -75,9 +76,11 @@ def _holds(
     sizes = run.moduli[:, :, None] + run.by_seen[:, :, None] * eps + E
     u, nu = precision.unit_roundoff, precision.underflow
     terms = width + 8 + (steps if read.of_mean else 0)
-    rounded = gamma(terms, u) * (both @ sizes + constant[:, :, None])
+    summed = both @ sizes + constant[:, :, None]
+    rounded = gamma(terms, u) * summed
     lost_slopes = 4 * (width + steps) * DOUBLE.unit_roundoff * (both @ run.by_seen[:, :, None])
     moved = (slopes[:, :, None] + lost_slopes) * eps + rows.abs() @ E + rounded
     moved = moved * (1 + (width + 64) * 2.0**-50) + 64 * (width + steps) * nu
-    kept = (margins[:, :, None] > moved) & torch.isfinite(moved)
-    return (kept | torch.isinf(margins)[:, :, None]).all(dim=1) & (radii > 0)
+    kept = (margins[:, :, None] > moved) & (moved < torch.inf) & (summed < math.exp(precision.log_largest - 1))
+    own = torch.arange(len(R)) == labels[:, None]
+    return (kept | own[:, :, None]).all(dim=1) & (radii > 0)

@@ -13,6 +13,7 @@ UnICORNN with q = 1, DampedUnICORNN with its q. All in float64, rounded outward.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -272,7 +273,8 @@ def remainder_of_tanh(A: Tensor, delta: Tensor, spread: Tensor) -> Tensor:
 def _rounded_off(layer: OscillatorSteps, size: Tensor, precision: Precision) -> tuple[Tensor, Tensor, Tensor]:
     """What a step of a run in the dtype, and of the run here, rounds off: of A, along (h, 1)ᵀ, along (1, 0)ᵀ.
 
-    As thm-damp (f); ``size`` (B, below, K) bounds the moduli of what V multiplies.
+    As thm-damp (f), ∞ where a run in the dtype may overflow; ``size`` (B, below, K) bounds the moduli of what V
+    multiplies.
     """
     width, moduli = layer.V.shape[1], layer.V.abs() @ size + layer.b.abs()[:, None]
     h, q, w, Y, Z = (each[:, None] for each in (layer.h, layer.q, layer.w.abs(), layer.Y, layer.Z))
@@ -284,4 +286,5 @@ def _rounded_off(layer: OscillatorSteps, size: Tensor, precision: Precision) -> 
         moved = q * (Z + h * (1 + layer.alpha * Y))
         one = 16 * u * moved + 64 * nu
         kick, drift = kick + one, drift + 4 * u * (Y + h * (moved + one)) + 64 * nu
-    return off, kick, drift
+    may_overflow = (moduli + w * Y + Z + (1 + h) * (1 + layer.alpha) * (1 + Y)) >= math.exp(precision.log_largest - 1)
+    return off.masked_fill(may_overflow, torch.inf), kick, drift

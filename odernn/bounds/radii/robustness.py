@@ -16,7 +16,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from odernn.bounds.network.certification import why_changed
+from odernn.bounds.network.certification import family_of, why_changed
 from odernn.bounds.network.question import check_network
 from odernn.bounds.radii import constants, margins, parts, stacks
 from odernn.bounds.radii.norms import Norm
@@ -116,15 +116,24 @@ def robustness(
     Of scoRNN, expRNN, uRNN with b ≤ 0 and DampedUnICORNN by a constant for all inputs (thm-Lip, thm-damp), of UnICORNN
     and DampedUnICORNN by the derivative at each sequence and a bound on all that is beyond it (thm-R), the larger of
     the two. The radius is of runs in the model's dtype, with what they round off, from the zero initial state or the
-    learned one; the certificate itself is evaluated in float64, rounded outward. Of other networks, as of nn.LSTM,
-    ``radii`` is None and ``reason`` says why. Proofs: docs/derivations/radii.md.
+    learned one, with the coefficients that this processor computes of the parameters; the certificate itself is
+    evaluated in float64, rounded outward. Of other networks, as of nn.LSTM, ``radii`` is None and ``reason`` says why.
+    That the model does nothing else to inputs, rows or scores is a premise: it is seen on these inputs and beside them,
+    at random. Proofs: docs/derivations/radii.md.
 
     Raises TypeError and ValueError for models, inputs and labels of other kinds, with what to change.
     """
-    asked = Norm(norm)
-    model = model if next(model.parameters()).device.type == "cpu" else copy.deepcopy(model).cpu()
-    inputs, labels = inputs.cpu(), labels.cpu()
-    taken = parts.taken_apart(model, inputs, labels)
+    asked = _norm(norm)
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model is a {type(model).__name__}, but a torch.nn.Module is asked, of two parts. Give that.")
+    for name, given in (("inputs", inputs), ("labels", labels)):
+        if not isinstance(given, Tensor):
+            raise TypeError(f"{name} is a {type(given).__name__}, but a tensor is asked. Give torch.as_tensor({name}).")
+    if any(each.device.type != "cpu" for each in (*model.parameters(), *model.buffers())):
+        model = copy.deepcopy(model).cpu()
+    with torch.autocast("cpu", enabled=False):
+        taken = parts.taken_apart(model, inputs.cpu(), labels.cpu())
+    labels = labels.cpu()
     check_network(taken.recurrent)
     labels = labels.long()
     is_right = taken.scores.argmax(dim=1) == labels
@@ -147,10 +156,20 @@ def robustness(
     )
 
 
+def _norm(given: str) -> Norm:
+    try:
+        return Norm(given)
+    except ValueError:
+        known = " or ".join(repr(each.value) for each in Norm)
+        raise ValueError(f"norm is {given!r}, but changes are measured by {known}. Give one of them.") from None
+
+
 @torch.no_grad()
 def _radii(taken: Classifier, labels: Tensor, norm: Norm) -> tuple[Tensor, list[str]] | str:
     """Of every sequence the larger of the radii of both theorems, and its theorem; or why there is none."""
-    why = why_changed(taken.recurrent)
+    why = why_changed(taken.recurrent) or why_changed(taken.linear)
+    if not why and family_of(taken.recurrent) is None:
+        why = f"no theorem here is about this {type(taken.recurrent).__name__}"
     if why:
         return why
     steps, size = len(taken.inputs), float(taken.inputs.abs().max())

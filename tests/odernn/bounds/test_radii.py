@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import pytest
@@ -305,6 +306,11 @@ def test_batch_first_is_read_as_the_network_does() -> None:
     assert robustness(other, u.transpose(0, 1), labels).radii == robustness(one, u, labels).radii
 
 
+def half_read(model: Any) -> Any:
+    model.readout.float()
+    return model
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -315,12 +321,19 @@ def test_batch_first_is_read_as_the_network_does() -> None:
         (lambda m, u, t: (m, u, t[:-1]), "one integer"),
         (lambda m, u, t: (m, u, t + 7), "there are 3 classes"),
         (lambda m, u, t: (m.recurrent.eval(), u, t), "one recurrent network and one nn.Linear"),
+        (lambda m, u, t: (nn.Identity().eval(), u, t), "one recurrent network and one nn.Linear"),
+        (lambda m, u, t: (m.forward, u, t), "torch.nn.Module"),
+        (lambda m, u, t: (m, u.numpy(), t), "torch.as_tensor(inputs)"),
+        (lambda m, u, t: (m, u, t.tolist()), "torch.as_tensor(labels)"),
+        (lambda m, u, t: (m, u, t, "2"), "'sequence' or 'step'"),
+        (lambda m, u, t: (half_read(m), u, t), "Convert one of them"),
     ],
 )
 def test_what_is_refused_says_what_to_change(change: Any, words: str) -> None:
     model, u = drawn("UnICORNN", 0), sequences(0, 3)
-    with pytest.raises((TypeError, ValueError), match=words.replace("(", r"\(").replace(")", r"\)")):
-        robustness(*change(model, u, own_labels(model, u)))
+    with pytest.raises((TypeError, ValueError), match=re.escape(words)):
+        given = change(model, u, own_labels(model, u))
+        robustness(*given[:3], **({"norm": given[3]} if len(given) > 3 else {}))
 
 
 def test_a_model_that_reads_something_else_is_refused() -> None:
@@ -329,3 +342,129 @@ def test_a_model_that_reads_something_else_is_refused() -> None:
     model.forward = lambda v: model.readout(model.recurrent(v)[0][0])
     with pytest.raises(ValueError, match="neither of the last row"):
         robustness(model, u, labels)
+
+
+def _hooked(model: Any) -> None:
+    model.readout.register_forward_hook(lambda _, given, scores: torch.tanh(30 * scores))
+
+
+def _scaled_before_the_readout(model: Any) -> None:
+    model.readout.register_forward_pre_hook(lambda _, given: (100 * given[0],))
+
+
+def _another_readout(model: Any) -> None:
+    model.readout.forward = lambda rows: nn.functional.linear(100 * rows, model.readout.weight, model.readout.bias)
+
+
+def _derived_readout(model: Any) -> None:
+    class Scaled(nn.Linear):
+        def forward(self, input: Tensor) -> Tensor:
+            return super().forward(100 * input)
+
+    model.readout.__class__ = Scaled
+
+
+def _bent_inputs(model: Any) -> None:
+    model.forward = lambda u: model.readout(model.recurrent(u - 8 * u.clamp(max=0.0))[0][-1])
+
+
+def _rounded_inputs(model: Any) -> None:
+    model.forward = lambda u: model.readout(model.recurrent((4 * u).round() / 4)[0][-1])
+
+
+def _sum_of_rows(model: Any) -> None:
+    model.recurrent.layers[0].b = None
+    model.forward = lambda u: model.readout(5 * model.recurrent(u)[0].sum(0))
+
+
+def _part_in_training(model: Any) -> None:
+    model.recurrent.train()
+
+
+@pytest.mark.parametrize(
+    ("change", "scale"),
+    [
+        (_hooked, 1.0),
+        (_scaled_before_the_readout, 1.0),
+        (_another_readout, 1.0),
+        (_derived_readout, 1.0),
+        (_bent_inputs, 1.0),
+        (_rounded_inputs, 1.0),
+        (_sum_of_rows, 0.0),
+        (_part_in_training, 1.0),
+    ],
+)
+@pytest.mark.parametrize("kind", ["UnICORNN", "ScoRNN"])
+def test_what_is_no_network_and_readout_is_refused_although_it_is_on_these_inputs(
+    kind: str, change: Any, scale: float
+) -> None:
+    """On quarters ≥ 0 rounding and bending do nothing; of u = 0 without b all rows are 0."""
+    options = {"UnICORNN": {"dt": 0.9, "alpha": 1.5}, "ScoRNN": {"rho": 2, "nonexpansive": True, "bias": False}}
+    model: Any = Classifier({"UnICORNN": UnICORNN, "ScoRNN": ScoRNN}[kind](2, 6, dtype=F64, **options[kind])).eval()
+    u = scale * (4 * sequences(0, 3)).round() / 4
+    labels = own_labels(model, u)
+    assert robustness(model, u, labels).radii is not None
+    change(model)
+    with pytest.raises((TypeError, ValueError), match=r"neither of the last row|one nn.Linear|model.eval\(\)"):
+        robustness(model, u, labels)
+
+
+@pytest.mark.parametrize("method", ["forward", "__call__"])
+@pytest.mark.parametrize("kind", [UnICORNN, ScoRNN, DampedUnICORNN])
+def test_a_class_that_changes_a_pass_has_no_radius_whatever_its_name(kind: Any, method: str) -> None:
+    name = kind.__name__
+    model: Any = drawn(name, 0)
+    before = getattr(kind, method)
+    model.recurrent.__class__ = type(name, (kind,), {method: lambda self, u, *given: before(self, 10 * u, *given)})
+    u = sequences(0, 3)
+    found = robustness(model, u, own_labels(model, u))
+    assert found.radii is None and name in found.reason
+
+
+@pytest.mark.parametrize(
+    ("cell", "part", "method"), [("UnICORNN", "network", "coefficients"), ("ScoRNN", "layer", "drives")]
+)
+def test_a_module_with_a_method_of_its_own_has_no_radius(cell: str, part: str, method: str) -> None:
+    model: Any = drawn(cell, 0)
+    module = model.recurrent if part == "network" else model.recurrent.layers[0]
+    setattr(module, method, getattr(module, method))
+    u = sequences(0, 3)
+    assert f"has a method {method} of its own" in robustness(model, u, own_labels(model, u)).reason
+
+
+def test_a_score_that_may_overflow_has_no_radius() -> None:
+    """y = (2.26, 2.35) and R = ±1.5·10³⁸: before y_0 passes y_1 its product is infinite, and so the class the first."""
+    model: Any = Classifier(UnICORNN(2, 2, dt=0.9, alpha=0.0, multiscale=False, dtype=F32), 2).eval()
+    layer, R = model.recurrent.layers[0], torch.tensor([[1.0, -1.0], [-1.0, 1.0]])
+    with torch.no_grad():
+        layer.V.copy_(-torch.eye(2)), layer.b.zero_(), layer.w.zero_(), model.readout.bias.zero_()
+        model.readout.weight.copy_(R)
+    u, labels = torch.tensor([2.26 / 2.43, 2.35 / 2.43]).atanh().expand(2, 1, 2), torch.tensor([1])
+    (radius,) = robustness(model, u, labels).radii or ()
+    assert radius > 0.15
+    beside = u + torch.tensor([0.1, 0.0])
+    with torch.no_grad():
+        assert int(model(beside).argmax()) == 1
+        model.readout.weight.copy_(1.5e38 * R)
+        assert int(model(beside).argmax()) == 0
+    assert robustness(model, u, labels).radii == (0.0,)
+
+
+@pytest.mark.parametrize("cell", ["UnICORNN", "DampedUnICORNN"])
+def test_a_drive_that_may_overflow_has_no_radius(cell: str) -> None:
+    """Scores are c whatever rows are, but in u_0 − u_1 of 10³⁸ rows may become ∞ − ∞, by the order of a sum."""
+    model: Any = drawn(cell, 0, F32)
+    with torch.no_grad():
+        model.readout.weight.zero_(), model.readout.bias.copy_(torch.tensor([0.0, 1.0, 0.5]))
+        model.recurrent.layers[0].V.copy_(torch.tensor([[1e10, -1e10]]).expand(5, 2))
+    u, labels = torch.zeros(STEPS, 1, 2), torch.tensor([1])
+    (radius,) = robustness(model, u, labels).radii or ()
+    assert 0 < radius < 1e29
+
+
+@pytest.mark.parametrize("cell", ["UnICORNN", "DampedUnICORNN", "ScoRNN"])
+def test_weights_too_large_for_a_proof_have_radii_that_are_numbers(cell: str) -> None:
+    model, u = drawn(cell, 0), sequences(0, 3)
+    with torch.no_grad():
+        model.readout.weight.mul_(1e200)
+    assert robustness(model, u, own_labels(model, u)).radii == (0.0, 0.0, 0.0)
