@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from odernn.integrators.guarantees import Guarantees
     from odernn.tableaus.methods import Method
 
+STATES, COMPUTED = "‖X_n‖₂, n ≤ N", "‖X̂_n‖₂ as computed"
 NOT_WRITTEN = "no theorem here on how parameters of a field enter a step"
 NOT_LIPSCHITZ = "the step is not known to be Lipschitz: hL‖|A|‖ ≥ 1, and the field is not monotone"
 ROUNDED = "no theorem here on the rounding of its stages"
+AT_REST = "a neuron's step has rounded to 0, and no theorem here is about h = 0"
 DIRECTIONS = 16
 """Of half a turn, in which the state of a neuron is bounded: what is between two of them costs half a per cent."""
 
@@ -45,6 +47,10 @@ def layers_of(network: IntegratorRNN, question: Question) -> tuple[LayerBounds, 
     reach: lipschitz.Reach | None = lipschitz.Reach.of_inputs(question.steps)
     found = []
     for number, layer in enumerate(network.layers, 1):
+        if not bool((layer.step_sizes() > 0).all()):
+            reach = None
+            found.append(_unmoved(layer, number))
+            continue
         promised = layer.guarantees()
         reach = _reach(layer, promised, reach)
         found.append(_layer(layer, promised, number, question, reach))
@@ -63,14 +69,13 @@ def _layer(
     layer: IntegratorLayer, promised: Guarantees, number: int, question: Question, reach: lipschitz.Reach | None
 ) -> LayerBounds:
     field, sizes, steps = layer.field.value(), layer.step_sizes(), question.steps
-    contraction, name = promised.contraction, ", ".join(layer.state_names)
+    contraction = promised.contraction
     log_factor = 0.0 if contraction.holds else None if contraction.value is None else log_of(contraction.value)
-    states, computed, jacobian = "‖X_n‖₂, n ≤ N", "‖X̂_n‖₂ as computed", f"‖∂X_N/∂X_1‖₂, X = ({name})"
-    gradients = [unknown(f"|dE/dθ|, θ = {each}", NOT_WRITTEN) for each, _ in layer.named_parameters()]
+    jacobian, gradients = _jacobian(layer), [unknown(each, NOT_WRITTEN) for each in _gradients(layer)]
     # in ‖x‖² = Σ x_i²/h_i where steps differ, so that norms are at most √(max h/min h) larger
     spread = float((sizes.max() / sizes.min()).sqrt()) if contraction.holds else 1.0
     tilt = log_of(spectra.upward(spread))
-    lines = [_states(layer, field, states, log_factor, tilt, steps), unknown(computed, ROUNDED)]
+    lines = [_states(layer, field, STATES, log_factor, tilt, steps), unknown(COMPUTED, ROUNDED)]
     if log_factor is None:
         lines.append(unknown(jacobian, NOT_LIPSCHITZ))
     else:
@@ -81,6 +86,19 @@ def _layer(
     else:
         lines += lipschitz.lines(reach, "thm-in")
     return LayerBounds(number, (*lines, *gradients), (contraction.because + ".",))
+
+
+def _unmoved(layer: IntegratorLayer, number: int) -> LayerBounds:
+    quantities = (STATES, COMPUTED, _jacobian(layer), lipschitz.OVER_ALL, *_gradients(layer))
+    return LayerBounds(number, tuple(unknown(each, AT_REST) for each in quantities), ())
+
+
+def _jacobian(layer: IntegratorLayer) -> str:
+    return f"‖∂X_N/∂X_1‖₂, X = ({', '.join(layer.state_names)})"
+
+
+def _gradients(layer: IntegratorLayer) -> list[str]:
+    return [f"|dE/dθ|, θ = {name}" for name, _ in layer.named_parameters()]
 
 
 def _states(
