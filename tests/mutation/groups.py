@@ -94,7 +94,6 @@ GROUPS = (
         ("odernn/bounds/network/damped.py",),
         (
             "tests/odernn/bounds/test_damped_typed_again.py",
-            "tests/odernn/bounds/test_certify_damped.py",
             "tests/odernn/cells/test_damped_unicornn_lines.py",
         ),
     ),

@@ -248,8 +248,11 @@ def test_one_batch_element_that_is_not_a_number_is_reported_also_from_its_own_ch
     assert data["finite"] is False and np.isnan(arrays["1/position/max"]).all()
 
 
-def test_overflow_without_a_nan_is_reported():
-    row = replace(ROW, alpha=Fraction(10) ** 250, steps=2)  # z_2 ≈ 1e248 has a square beyond float64
+def test_overflow_without_a_nan_is_reported(monkeypatch):
+    row = replace(ROW, steps=2)
+    model = network.build(row, SEED)
+    model.alpha.fill_(1e250)  # z_2 ≈ 1e248 has a square beyond float64
+    monkeypatch.setattr(network, "build", lambda row, seed: model)
     data, arrays = network.on_range(row, BUDGET, SEED)
     assert data["finite"] is False
     assert not any(np.isnan(array).any() for array in arrays.values())
