@@ -44,6 +44,12 @@ def difference(pairs: Sequence[float]) -> str:
     return f"{100 * statistics.mean(pairs):+.2f} ± {100 * half:.2f}"
 
 
+def accuracies(found: Sequence[float], free: Sequence[float] | None) -> tuple[str, str, str]:
+    """Mean, range, and the difference from the free networks of the same seeds; "–" of those themselves, or of one."""
+    apart = "–" if free is None or len(found) < 2 else difference([a - b for a, b in zip(found, free, strict=True)])
+    return f"{statistics.mean(found):.2%}", f"{min(found):.2%} … {max(found):.2%}", apart
+
+
 def opened(name: str) -> dict[str, Any]:
     """The runs of results/<name>.json."""
     record = RESULTS / f"{name}.json"

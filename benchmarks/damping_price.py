@@ -13,7 +13,6 @@ written after every run.
 from __future__ import annotations
 
 import math
-import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +20,7 @@ from typing import Any
 
 import growth_limits
 from _harness import machine
-from _prices import command, difference, from_nothing, opened, with_table
+from _prices import accuracies, command, from_nothing, opened, with_table
 from growth_limits import SEEDS, STEPS
 from tabulate import tabulate
 
@@ -93,17 +92,14 @@ def _rows(runs: Mapping[str, Any], seeds: Sequence[int]) -> Iterator[tuple[str, 
     free = [record[f"free, seed {seed}"]["accuracy"] for seed in seeds]
     if not seeds:
         return
-    yield FREE, f"{statistics.mean(free):.2%}", f"{min(free):.2%} … {max(free):.2%}", "–", "–", "–"
+    yield FREE, *accuracies(free, None), "–", "–"
     for name in CELLS:
         found = [runs[f"{name}, seed {seed}"] for seed in seeds]
-        accuracies = [each["accuracy"] for each in found]
         factors = [each["factor a step"] for each in found]
         constants = [each["certified"] for each in found]
         yield (
             name,
-            f"{statistics.mean(accuracies):.2%}",
-            f"{min(accuracies):.2%} … {max(accuracies):.2%}",
-            difference([a - b for a, b in zip(accuracies, free, strict=True)]) if len(seeds) > 1 else "–",
+            *accuracies([each["accuracy"] for each in found], free),
             f"{min(factors):.4g} … {max(factors):.4g}",
             f"{min(constants):.3g} … {max(constants):.3g}",
         )

@@ -12,14 +12,13 @@ best form, exp(N · rate), layer by layer, and the largest |w|. results/growth_l
 from __future__ import annotations
 
 import math
-import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from _harness import machine
-from _prices import command, difference, from_nothing, with_table
+from _prices import accuracies, command, from_nothing, with_table
 from tabulate import tabulate
 
 from odernn.bounds.network.unicornn import rates_of_forms
@@ -88,13 +87,10 @@ def _rows(runs: Mapping[str, Any], seeds: Sequence[int]) -> Iterator[tuple[str, 
     free = [runs[f"free, seed {seed}"]["accuracy"] for seed in seeds]
     for name in LIMITS:
         found = [runs[f"{name}, seed {seed}"] for seed in seeds]
-        accuracies = [each["accuracy"] for each in found]
         growths = [max(each["growths"]) for each in found]
         yield (
             name,
-            f"{statistics.mean(accuracies):.2%}",
-            f"{min(accuracies):.2%} … {max(accuracies):.2%}",
-            "–" if name == "free" else difference([a - b for a, b in zip(accuracies, free, strict=True)]),
+            *accuracies([each["accuracy"] for each in found], None if name == "free" else free),
             f"{min(growths):.4g} … {max(growths):.4g}",
             f"{max(max(each['largest w']) for each in found):.3g}",
         )

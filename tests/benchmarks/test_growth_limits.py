@@ -31,6 +31,6 @@ def test_the_record_is_of_the_plan_and_within_the_limits(script: ModuleType) -> 
         assert limit is not None or max(run["growths"]) > 10  # the limits bind
 
 
-def test_a_difference_is_students(script: ModuleType) -> None:
+def test_a_difference_is_students() -> None:
     """Of ten differences: mean 0.45, deviation 0.3028, t = 2.262 of nine degrees of freedom; points of per cent."""
-    assert script.difference([0.001 * k for k in range(10)]) == "+0.45 ± 0.22"
+    assert prices.difference([0.001 * k for k in range(10)]) == "+0.45 ± 0.22"
