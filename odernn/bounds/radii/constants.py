@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from odernn.bounds.network import lipschitz
-from odernn.bounds.network.certification import FAMILIES
+from odernn.bounds.network.certification import family_of
 from odernn.bounds.network.question import Question
 from odernn.bounds.radii.norms import Norm
 from odernn.bounds.radii.oscillators import ReadOut, gamma
@@ -29,6 +29,8 @@ THEOREMS: dict[str | None, Callable[[], ModuleType]] = {
     "damped": lambda: import_module("odernn.bounds.network.damped"),
 }
 """The file of a family that says what a change of the inputs becomes; its names are literals for import closures."""
+
+NAMES: dict[str | None, str] = {"orthogonal": "thm-Lip", "damped": "thm-damp"}
 
 JUMPS = "modReLU jumps by 2b where a b_i > 0; nonexpansive=True keeps b ≤ 0"
 OVERFLOWS = "its states may overflow, or no theorem here is on its rounding"
@@ -47,7 +49,7 @@ def constant_of(
     network: nn.Module, steps: int, input_bound: float, norm: Norm, *, of_mean: bool
 ) -> InputConstant | str:
     """The constant of computed runs with |u|, |u'| ≤ ``input_bound``, or why there is none."""
-    family = FAMILIES.get(type(network).__name__)
+    family = family_of(network)
     if family not in THEOREMS:
         return f"no theorem here bounds how far inputs move {type(network).__name__}"
     if not math.isfinite(input_bound):

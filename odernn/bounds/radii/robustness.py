@@ -167,8 +167,8 @@ def _norm(given: str) -> Norm:
 @torch.no_grad()
 def _radii(taken: Classifier, labels: Tensor, norm: Norm) -> tuple[Tensor, list[str]] | str:
     """Of every sequence the larger of the radii of both theorems, and its theorem; or why there is none."""
-    why = why_changed(taken.recurrent) or why_changed(taken.linear)
-    if not why and family_of(taken.recurrent) is None:
+    why, family = why_changed(taken.recurrent) or why_changed(taken.linear), family_of(taken.recurrent)
+    if not why and family is None:
         why = f"no theorem here is about this {type(taken.recurrent).__name__}"
     if why:
         return why
@@ -183,7 +183,7 @@ def _radii(taken: Classifier, labels: Tensor, norm: Norm) -> tuple[Tensor, list[
         by_constant = radii.clamp(max=largest - size)  # a change of that norm leaves |u'| ≤ largest
     if not isinstance(stack, str):
         by_derivative = _local(stack, taken, labels, norm)
-    name = "thm-damp" if type(taken.recurrent).__name__ == "DampedUnICORNN" else "thm-Lip"
+    name = constants.NAMES.get(family, "")
     if by_derivative is None:
         return str(constant) if by_constant is None else (by_constant, [name] * len(labels))
     if by_constant is None:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from odernn.bounds.network import damped
 from odernn.bounds.network import states as state_bounds
+from odernn.bounds.network.certification import family_of
 from odernn.bounds.network.levels import precision_of
 from odernn.bounds.network.weights import weights_of
 from odernn.bounds.radii.oscillators import OscillatorSteps
@@ -70,11 +71,11 @@ def _double(value: Tensor) -> Any:
     return value.detach().double().numpy()
 
 
-STACKS = {"UnICORNN": of_unicornn, "DampedUnICORNN": of_damped}
-"""Class of a network -> its stack, or why none."""
+STACKS = {"unicornn": of_unicornn, "damped": of_damped}
+"""Family of a network -> its stack, or why none."""
 
 
 def stack_of(network: nn.Module, steps: int) -> tuple[OscillatorSteps, ...] | str:
-    """The steps of a network of this class, or why thm-R is not about it."""
-    given = STACKS.get(type(network).__name__)
+    """The steps of the network, or why thm-R is not about it."""
+    given = STACKS.get(family_of(network) or "")
     return f"no theorem here is about {type(network).__name__}" if given is None else given(network, steps)  # type: ignore[operator]

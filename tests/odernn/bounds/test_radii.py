@@ -468,3 +468,14 @@ def test_weights_too_large_for_a_proof_have_radii_that_are_numbers(cell: str) ->
     with torch.no_grad():
         model.readout.weight.mul_(1e200)
     assert robustness(model, u, own_labels(model, u)).radii == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("cell", ["UnICORNN", "DampedUnICORNN", "ScoRNN"])
+def test_a_class_that_derives_without_changing_anything_has_the_same_radii(cell: str) -> None:
+    model, u = drawn(cell, 3), sequences(3, 6)
+    labels = own_labels(model, u)
+    radii = robustness(model, u, labels).radii
+    kind = type(model.recurrent)
+    model.recurrent.__class__ = type("Named", (kind,), {})
+    again = robustness(model, u, labels)
+    assert again.radii == radii and radii is not None and max(radii) > 0 and again.cell == "Named"
